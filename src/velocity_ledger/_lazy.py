@@ -1,0 +1,23 @@
+"""Public names imported when first used, so that `--help` never waits for JAX."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` for a package of private modules.
+
+    `modules` maps a public name to the module, relative to `package`, that defines it.
+    """
+    names = sorted(modules)
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(f"{package}.{modules[name]}")
+        return getattr(module, name)
+
+    return get, lambda: names, names

@@ -1,0 +1,101 @@
+"""The command `velocity-ledger`: parse, run the verb, turn mistakes into one line."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn, TextIO
+
+from velocity_ledger.cli import _huge_pages
+from velocity_ledger.cli._environment import computes_on_cpu, prepare
+from velocity_ledger.cli._options import Options, Render, _Training
+from velocity_ledger.cli._parse import PROGRAM, parse
+from velocity_ledger.errors import UserError
+
+INTERRUPTED = 130
+
+
+def run() -> NoReturn:
+    """The process of the command: as `main`, with the streams and the memory made ready."""
+    sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
+    sys.exit(_guarded(sys.argv[1:], own_process=True))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command in this process and return its exit status.
+
+    0: done; 1: a cell diverged; 2: a mistake in the words, told in one line on standard error;
+    130 and 143: saved and stopped by SIGINT, SIGTERM.
+    """
+    return _guarded(arguments, own_process=False)
+
+
+def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
+    try:
+        if list(arguments) in (["--version"], ["-V"]):
+            print(f"{PROGRAM} {_version()}")
+            return 0
+        options = parse(arguments)
+        if own_process and _wants_huge_pages(options):
+            with contextlib.suppress(OSError):  # Slower, but it works without.
+                _huge_pages.start_anew()
+        return _call(options, [PROGRAM, *arguments])
+    except UserError as mistake:
+        print(f"{PROGRAM}: error: {mistake}", file=sys.stderr)
+        return 2
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _wants_huge_pages(options: Options) -> bool:
+    trains = isinstance(options, _Training)
+    return trains and computes_on_cpu(options.device) and _huge_pages.worthwhile()
+
+
+def _call(options: Options, command: Sequence[str]) -> int:
+    # The figures need no JAX, and must not wait for a device.
+    prepare("cpu" if isinstance(options, Render) else options.device)
+    from velocity_ledger.cli import _verbs
+
+    return _verbs.call(options, command)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("velocity-ledger")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+class _Lasting(io.FileIO):
+    """A file that outlives its reader: `velocity-ledger ... | head` must not end a training run."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return len(data)
+
+
+def _lasting(stream: TextIO) -> TextIO:
+    """`stream` over the same file, which survives a closed pipe and a narrow encoding."""
+    try:
+        descriptor = stream.fileno()
+        stream.flush()
+    except (AttributeError, OSError, ValueError):  # No stream, or one that is no file.
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Lasting(descriptor, "wb", closefd=False)),
+        encoding=stream.encoding,
+        errors="replace",
+        line_buffering=stream.isatty() or descriptor == 2,
+    )

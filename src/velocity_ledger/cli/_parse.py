@@ -1,0 +1,123 @@
+"""From words to options; the preset is read first, since it decides every other default."""
+
+import contextlib
+import inspect
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Union
+
+import tyro
+
+from velocity_ledger.cli._options import DEFAULT_PRESET, VERBS, Options, Preset, defaults
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
+
+PROGRAM = "velocity-ledger"
+_DESCRIPTION = """\
+Integrators of the residual stream of a Transformer: trained fairly, measured through depth.
+
+For example:
+    velocity-ledger compare --preset quick     train the four variants and print the table
+    velocity-ledger render runs/quick          draw the figures
+    velocity-ledger COMMAND --help             every option of a command, with an example
+    velocity-ledger --version"""
+
+# A terminal without these characters gets a frame of spaces and hyphens.
+_FRAME = str.maketrans("│╭╮╰╯─", "    --")
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Return the options of the verb that `arguments` name.
+
+    Raises UserError where the words cannot be understood, and SystemExit(0) after `--help`.
+    """
+    if arguments and arguments[0] in ("-h", "--help"):
+        _print_help()
+    if not arguments or arguments[0] not in VERBS:
+        named = f"there is no command {arguments[0]!r}" if arguments else "name a command"
+        raise UserError(f"{named}: choose {', '.join(VERBS)}; see {PROGRAM} --help")
+    name, *rest = arguments
+    verb: Any = VERBS[name]
+    preset = _preset(rest) or DEFAULT_PRESET
+    recorded = _recorded(name, rest)
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            options: Options = tyro.cli(
+                verb,
+                prog=f"{PROGRAM} {name}",
+                # Given as text: a docstring parser would fold the example's lines.
+                description=inspect.getdoc(verb),
+                default=defaults(verb, preset, recorded or PRESETS[preset], recorded is not None),
+                args=rest,
+            )
+            return options
+    except SystemExit as end:
+        if end.code in (0, None):
+            raise
+        text = _one_line(complaint.getvalue())
+        raise UserError(f"{text}; see {PROGRAM} {name} --help") from None
+
+
+def _print_help() -> None:
+    """Print what the commands are, each by its first sentence, and exit."""
+    choices = [
+        Annotated[verb, tyro.conf.subcommand(name=name, description=_first_sentence(verb))]
+        for name, verb in VERBS.items()
+    ]
+    union: Any = Union[tuple(choices)]  # noqa: UP007 (built at run time)
+    tyro.cli(union, prog=PROGRAM, description=_DESCRIPTION, args=["--help"])
+
+
+def _first_sentence(verb: type[Options]) -> str:
+    return (inspect.getdoc(verb) or "").partition("\n\n")[0]
+
+
+def _preset(words: Sequence[str]) -> Preset | None:
+    """The preset that is named; a wrong name is left for the parser to refuse."""
+    named = _value("--preset", words)
+    return named if named in PRESETS else None  # pyright: ignore[reportReturnType]
+
+
+def _recorded(name: str, words: Sequence[str]) -> ExperimentConfig | None:
+    """For `--resume` without a preset, the configuration that the run was begun with."""
+    out = _value("--out", words)
+    if name not in ("compare", "train") or "--resume" not in words or out is None:
+        return None
+    if _value("--preset", words) is not None or not Path(out).is_dir():
+        return None
+    from velocity_ledger.experiment._manifest import config_from_dict, read_manifest
+
+    return config_from_dict(read_manifest(Path(out))["configuration"])
+
+
+def _value(option: str, words: Sequence[str]) -> str | None:
+    """The last value that `words` give to an option of one value."""
+    found = None
+    for position, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == option:
+            found = value if equals else "".join(words[position + 1 : position + 2])
+    return found
+
+
+def _one_line(box: str) -> str:
+    """The parser's framed complaint as one sentence."""
+    parts: list[str] = []
+    continued = False
+    # The first line is the frame's title.
+    for line in box.splitlines()[1:]:
+        bare = line.translate(_FRAME)
+        words = bare.strip() if bare.strip(" -") else ""
+        if words.lower().startswith(("for full helptext", "argument helptext")):
+            break
+        if words and bare.startswith(10 * " "):
+            continue  # An option's help, indented below its name.
+        if words and continued:
+            parts[-1] += f" {words}"
+        elif words:
+            parts.append(words)
+        # A rule, now empty, ends a part of the complaint.
+        continued = bool(words)
+    return "; ".join(parts).rstrip(".") or "the options could not be understood"

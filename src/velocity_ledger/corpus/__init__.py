@@ -1,0 +1,9 @@
+"""Text, its vocabulary, and windows of it as a function of (seed, step)."""
+
+from velocity_ledger.corpus._corpus import Corpus as Corpus, check_length as check_length
+from velocity_ledger.corpus._load import (
+    corpus_from_record as corpus_from_record,
+    load_corpus as load_corpus,
+)
+from velocity_ledger.corpus._vocabulary import Vocabulary as Vocabulary
+from velocity_ledger.corpus._windows import windows as windows

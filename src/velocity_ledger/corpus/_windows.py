@@ -1,0 +1,36 @@
+"""Batches without a generator's state: resuming needs only the step."""
+
+import numpy as np
+from jaxtyping import Int, Int32
+
+from velocity_ledger.errors import UserError
+
+
+def windows(
+    ids: Int[np.ndarray, "characters"], *, batch: int, context: int, seed: int, step: int
+) -> Int32[np.ndarray, "{batch} {context}+1"]:
+    """Draw `batch` windows of `context + 1` consecutive ids, from (seed, step) alone.
+
+    Starts are independent and uniform over 0..len(ids) - (context + 1), both ends included, so
+    every character is reached. The inputs are `[:, :-1]`, the targets `[:, 1:]`.
+
+    start_i = floor(r_i * places / 2**64), with r_i the raw 64-bit output of Philox4x64-10 under
+    the key (seed, step) (Salmon et al., SC 2011). Keys, and so streams, of different pairs
+    differ, and NumPy keeps raw output the same in all its versions.
+
+    Raises UserError where the ids are too few, ValueError where batch or context is below 1, or
+    where seed or step is outside 0..2**64 - 1.
+    """
+    if batch < 1 or context < 1:
+        raise ValueError(f"batch and context are at least 1, got {batch} and {context}")
+    if not (0 <= seed < 2**64 and 0 <= step < 2**64):
+        raise ValueError(f"seed and step are from 0 to 2**64 - 1, got {seed} and {step}")
+    places = len(ids) - context
+    if places < 1:
+        raise UserError(
+            f"{len(ids)} characters are too few for a context of {context}:"
+            f" the largest context they allow is {max(len(ids) - 1, 0)}"
+        )
+    raw = np.random.Philox(key=np.array([seed, step], np.uint64)).random_raw(batch)
+    starts = np.array([int(r) * places >> 64 for r in raw], np.int64)
+    return ids[starts[:, None] + np.arange(context + 1)].astype(np.int32)

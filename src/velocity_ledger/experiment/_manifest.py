@@ -1,0 +1,201 @@
+"""The manifest of a bundle: what was asked for, by what, on what, and how far each cell is."""
+
+import dataclasses as dc
+import datetime
+import pathlib
+import re
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import _json
+from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.experiment._files import write_aside
+
+SCHEMA_VERSION = 1
+FORMAT = "velocity-ledger bundle"
+NAME = "manifest.json"
+STATES = ("pending", "running", "interrupted", "stopped", "finished", "diverged")
+DONE = ("finished", "diverged")
+"""States that a resumed run leaves as they are."""
+
+_REQUIRED: dict[str, type] = {
+    "configuration": dict,
+    "corpus": dict,
+    "vocabulary": dict,
+    "variants": list,
+    "cells": list,
+}
+
+
+@dc.dataclass(frozen=True)
+class CellRecord:
+    """How far one cell is; numbers are None until they exist."""
+
+    variant: str
+    """Text form of the integrator."""
+    slug: str
+    """Folder of the variant in the bundle."""
+    seed: int
+    state: str = "pending"
+    reason: str | None = None
+    """What ended it: finished, stopped, patience, interrupted or diverged."""
+    step: int = 0
+    best_val: float | None = None
+    """Nats a token."""
+    best_step: int | None = None
+    compile_s: float | None = None
+    train_s: float | None = None
+    tokens_per_second: float | None = None
+    message: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name `load_cell` takes: variant, a slash, seed."""
+        return f"{self.variant}/{self.seed}"
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def slugs(texts: Sequence[str]) -> list[str]:
+    """Return a folder name for each text, distinct even where case does not count."""
+    taken: set[str] = set()
+    names = []
+    for text in texts:
+        base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "variant"
+        slug, k = base, 1
+        while slug.lower() in taken:
+            k += 1
+            slug = f"{base}-{k}"
+        taken.add(slug.lower())
+        names.append(slug)
+    return names
+
+
+def write_manifest(folder: pathlib.Path, manifest: dict[str, Any]) -> None:
+    """Write `manifest` in one step."""
+    text = _json.dumps({**manifest, "updated": now()})
+    write_aside(folder / NAME, lambda aside: aside.write_text(text + "\n", encoding="utf-8"))
+
+
+def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
+    """Read and check the manifest of a bundle.
+
+    Raises `UserError` where `folder` is no bundle, its manifest is damaged or from a newer
+    version.
+    """
+    path = folder / NAME
+    if not folder.is_dir():
+        raise UserError(f"{folder} does not exist: give the folder of a run")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise UserError(f"{folder} is not a bundle: it has no {NAME}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is damaged (not UTF-8): restore it, or run again") from error
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    try:
+        manifest = _json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged (not JSON): restore it, or run again") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise UserError(f"{folder} is not a bundle: its {NAME} is another program's")
+    version = manifest.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise UserError(f"{path} is damaged (no schema_version): restore it, or run again")
+    if version > SCHEMA_VERSION:
+        raise UserError(
+            f"{folder} was written by a newer velocity-ledger (schema {version}, this one reads "
+            f"up to {SCHEMA_VERSION}): upgrade velocity-ledger"
+        )
+    for key, kind in _REQUIRED.items():
+        if not isinstance(manifest.get(key), kind):
+            raise UserError(f"{path} is damaged (no {key}): restore it, or run again")
+    _ = cell_records(manifest, folder)
+    return manifest
+
+
+def cell_records(manifest: dict[str, Any], folder: pathlib.Path | str = "") -> list[CellRecord]:
+    """Return the cells of a manifest, in the order they are run."""
+    records = []
+    for cell in manifest["cells"]:
+        record = _cell_record(cell)
+        if record is None:
+            path = pathlib.Path(folder) / NAME
+            raise UserError(f"{path} is damaged (cells): restore it, or run again")
+        records.append(record)
+    return records
+
+
+def _cell_record(cell: Any) -> CellRecord | None:
+    names = {f.name for f in dc.fields(CellRecord)}
+    try:
+        record = CellRecord(**{k: v for k, v in cell.items() if k in names})
+        good = (
+            isinstance(record.variant, str)
+            and re.fullmatch(r"[A-Za-z0-9._=-]+", record.slug) is not None
+            and record.slug not in (".", "..")
+            and isinstance(record.seed, int)
+            and record.state in STATES
+        )
+    except Exception:
+        # Missing fields, or fields of other types: also what a type checker objects to.
+        return None
+    return record if good else None
+
+
+def config_from_dict(record: dict[str, Any]) -> ExperimentConfig:
+    """Return the configuration that a manifest holds.
+
+    Raises `UserError` where a field is unknown to this version.
+    """
+    return _build(ExperimentConfig, record, "")
+
+
+def differences(recorded: Any, given: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
+    """Return (dotted field, recorded value, given value) wherever two configurations differ."""
+    found: list[tuple[str, Any, Any]] = []
+    for field in dc.fields(given):
+        a, b = getattr(recorded, field.name), getattr(given, field.name)
+        name = f"{prefix}{field.name}"
+        if dc.is_dataclass(a) and dc.is_dataclass(b):
+            found += differences(a, b, f"{name}.")
+        elif a != b:
+            found.append((name, a, b))
+    return found
+
+
+def _build(cls: type, record: Any, prefix: str) -> Any:
+    if not isinstance(record, dict):
+        raise UserError(f"the manifest's configuration is damaged at {prefix or 'its top'}")
+    hints = typing.get_type_hints(cls)
+    unknown = sorted(set(record) - set(hints))
+    if unknown:
+        raise UserError(
+            f"the manifest's configuration has a field this version does not know: "
+            f"{prefix}{unknown[0]}; use the version that wrote it"
+        )
+    return cls(**{name: _value(hints[name], v, f"{prefix}{name}") for name, v in record.items()})
+
+
+def _value(hint: Any, value: Any, name: str) -> Any:
+    """Give back the type that JSON does not keep: nested dataclasses, tuples, floats."""
+    if dc.is_dataclass(hint) and isinstance(hint, type):
+        return _build(hint, value, f"{name}.")
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        if value is None:
+            return None
+        return _value(next(a for a in args if a is not types.NoneType), value, name)
+    if origin is tuple and isinstance(value, list):
+        inner = args if args[-1] is not Ellipsis else (args[0],) * len(value)
+        return tuple(_value(a, v, name) for a, v in zip(inner, value, strict=True))
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value

@@ -1,0 +1,245 @@
+"""What a run found, one row a variant, and the same as a plain-text table."""
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+
+from velocity_ledger.experiment._bundle import Bundle
+from velocity_ledger.experiment._cells import NULLS
+from velocity_ledger.experiment._manifest import CellRecord
+from velocity_ledger.telemetry import Interval, paired_difference, summarise
+
+_TIERS = (("finished",), ("stopped", "interrupted", "running"), ("diverged",))
+
+
+@dc.dataclass(frozen=True)
+class Row:
+    """One variant: means over the cells that `seeds` names.
+
+    These are its finished cells; where none is, those under way. Lengths and angles are those of
+    the last checkpoint that these cells have in common, and `null_*` is what the same integrator
+    does with mutually orthogonal increments of the measured lengths. What is unknown is None.
+    """
+
+    variant: str
+    state: str
+    seeds: tuple[int, ...]
+    parameters: int | None
+    best_val: float | None
+    """Nats a token."""
+    bits_per_character: float | None
+    difference: Interval | None
+    """Best validation minus the first variant's, paired by seed; None for the first."""
+    best_step: float | None
+    step: int
+    """Steps done, by the cell that has done fewest."""
+    last_validation: int | None
+    not_converged: tuple[int, ...]
+    """Seeds whose best validation was their last one."""
+    checkpoint: int | None
+    path_length: float | None
+    null_path_length: float | None
+    turning_angle: float | None
+    """Degrees."""
+    null_turning_angle: float | None
+    straightness: float | None
+    null_straightness: float | None
+    path_over_norm: float | None
+    null_path_over_norm: float | None
+
+
+def summary(bundle: Bundle) -> list[Row]:
+    """Return one row a variant, from the bundle alone; a bundle half done gives rows too."""
+    reference = bundle.variants[0]["text"] if bundle.variants else ""
+    return [_row(bundle, v["text"], reference, v.get("parameters")) for v in bundle.variants]
+
+
+def table(bundle: Bundle) -> str:
+    """Return the summary as plain text: quality, then paths beside their null model, then notes."""
+    rows = summary(bundle)
+    first = rows[0].variant if rows else ""
+    quality = [
+        ("variant", "cells", "parameters", "best val, nats", "bits/char",
+         f"minus {first} [95 %]", "best step"),
+        *(
+            (r.variant, r.state, _whole(r.parameters), _number(r.best_val, 4),
+             _number(r.bits_per_character, 4), _interval(r.difference), _whole(r.best_step))
+            for r in rows
+        ),
+    ]  # fmt: skip
+    paths = [
+        ("variant", "at step", "path (null)", "turn, degrees (null)", "straightness (null)",
+         "path/norm (null)"),
+        *(
+            (r.variant, _whole(r.checkpoint), _pair(r.path_length, r.null_path_length, 2),
+             _pair(r.turning_angle, r.null_turning_angle, 1),
+             _pair(r.straightness, r.null_straightness, 3),
+             _pair(r.path_over_norm, r.null_path_over_norm, 3))
+            for r in rows
+        ),
+    ]  # fmt: skip
+    return "\n".join([_aligned(quality), "", _aligned(paths), "", *_notes(bundle, rows)])
+
+
+def _row(bundle: Bundle, variant: str, reference: str, parameters: int | None) -> Row:
+    cells = _used(bundle, variant)
+    values = [c.best_val for c in cells if c.best_val is not None]
+    steps = [float(c.best_step) for c in cells if c.best_step is not None]
+    best_val = _mean(values)
+    last = {c.seed: _last_validation(bundle, c) for c in cells}
+    checkpoint, path = _path(bundle, cells)
+    return Row(
+        variant=variant,
+        state=_state([c for c in bundle.cells if c.variant == variant]),
+        seeds=tuple(c.seed for c in cells),
+        parameters=parameters,
+        best_val=best_val,
+        bits_per_character=None if best_val is None else best_val / math.log(2),
+        difference=None if variant == reference else _difference(bundle, variant, reference),
+        best_step=_mean(steps),
+        step=min((c.step for c in cells), default=0),
+        last_validation=min((s for s in last.values() if s is not None), default=None),
+        not_converged=tuple(
+            c.seed for c in cells if c.best_step is not None and c.best_step == last[c.seed]
+        ),
+        checkpoint=checkpoint,
+        **path,
+    )
+
+
+def _used(bundle: Bundle, variant: str) -> list[CellRecord]:
+    cells = [c for c in bundle.cells if c.variant == variant]
+    for tier in _TIERS:
+        found = [c for c in cells if c.state in tier and c.step + (c.best_val is not None) > 0]
+        if found:
+            return found
+    return []
+
+
+def _state(cells: Sequence[CellRecord]) -> str:
+    counts: dict[str, int] = {}
+    for cell in cells:
+        counts[cell.state] = counts.get(cell.state, 0) + 1
+    return ", ".join(f"{n} {state}" for state, n in counts.items())
+
+
+def _difference(bundle: Bundle, variant: str, reference: str) -> Interval | None:
+    """Pair only cells that are equally far: another's first half is no rival."""
+    others = {c.seed: c for c in _used(bundle, reference)}
+    pairs = []
+    for cell in _used(bundle, variant):
+        other = others.get(cell.seed)
+        if other is None or cell.best_val is None or other.best_val is None:
+            continue
+        both = {cell.state, other.state}
+        if both == {"finished"} or (cell.step == other.step and "diverged" not in both):
+            pairs.append((cell.best_val, other.best_val))
+    if not pairs:
+        return None
+    return paired_difference([a for a, _ in pairs], [b for _, b in pairs])
+
+
+def _last_validation(bundle: Bundle, cell: CellRecord) -> int | None:
+    data = bundle.datasets.get((cell.variant, cell.seed))
+    if data is None or not data.sizes.get("validation"):
+        return None
+    return int(data["validation"].values[-1])
+
+
+def _path(
+    bundle: Bundle, cells: Sequence[CellRecord]
+) -> tuple[int | None, dict[str, float | None]]:
+    """The last checkpoint that the cells have in common, and their means there."""
+    measured = [
+        data for c in cells if (data := bundle.datasets.get((c.variant, c.seed))) is not None
+    ]
+    found: dict[str, float | None] = {key: None for n in NULLS for key in (n, f"null_{n}")}
+    steps = [{int(s) for s in data["checkpoint"].values} for data in measured]
+    common = set[int]().union(*steps).intersection(*steps)
+    if not common:
+        return None, found
+    checkpoint = max(common)
+    scalars = [summarise(data, checkpoint) for data in measured]
+    for name in NULLS:
+        found[name] = _mean([s[name] for s in scalars if name in s])
+        nulls = [float(data[f"null_{name}"].sel(checkpoint=checkpoint)) for data in measured]
+        found[f"null_{name}"] = _mean(nulls)
+    return checkpoint, found
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Mean of the values; None where there is none or it is not finite."""
+    mean = math.fsum(values) / len(values) if values else math.nan
+    return mean if math.isfinite(mean) else None
+
+
+def _notes(bundle: Bundle, rows: Sequence[Row]) -> list[str]:
+    training = bundle.config.training
+    notes = []
+    begun = [r for r in rows if r.seeds]
+    if not begun:
+        return ["No cell has been trained yet."]
+    steps = sorted({r.step for r in begun})
+    reached = f"step {steps[0]:,}" if len(steps) == 1 else f"steps {steps[0]:,} to {steps[-1]:,}"
+    notes.append(
+        f"Quality is the best validation (dropout off, every {training.val_every:,} steps) up to "
+        f"{reached} of a schedule of {training.steps:,}."
+    )
+    late = [f"{r.variant} (seed {', '.join(map(str, r.not_converged))})"
+            for r in begun if r.not_converged]  # fmt: skip
+    if late:
+        notes.append(f"Not converged: the best validation was the last one in {', '.join(late)}.")
+    if len(rows) > 1:
+        counts = {r.difference.n for r in rows if r.difference is not None}
+        if counts == {1}:
+            notes.append("One seed: the differences have no interval.")
+        elif counts:
+            notes.append("Differences are paired by seed, with a 95 % Student interval.")
+    notes.append(
+        "Null model: the same integrator over mutually orthogonal increments of the measured mean "
+        "lengths."
+    )
+    if len({r.parameters for r in rows}) > 1:
+        notes.append("The variants do not have the same number of parameters.")
+    lost = [c for c in bundle.cells if c.state == "diverged"]
+    if lost:
+        where = ", ".join(f"{c.name} at step {c.step:,}" for c in lost)
+        notes.append(f"Diverged, and left out of means and differences: {where}.")
+    corpus = bundle.manifest["corpus"]
+    if corpus.get("characters"):
+        text = f"Corpus: {corpus.get('name', corpus.get('kind', ''))}, {corpus['characters']:,} "
+        note = f" ({corpus['note']})" if corpus.get("note") else ""
+        notes.append(f"{text}characters{note}.")
+    return notes
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([text[0], "-" * (sum(widths) + 2 * (len(widths) - 1)), *text[1:]])
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _whole(value: float | int | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def _pair(value: float | None, null: float | None, digits: int) -> str:
+    return "-" if value is None else f"{_number(value, digits)} ({_number(null, digits)})"
+
+
+def _interval(difference: Interval | None) -> str:
+    if difference is None or not math.isfinite(difference.mean):
+        return "-"
+    if difference.low is None or difference.high is None:
+        return f"{difference.mean:+.4f}"
+    return f"{difference.mean:+.4f} [{difference.low:+.4f}, {difference.high:+.4f}]"

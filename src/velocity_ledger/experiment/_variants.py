@@ -1,0 +1,127 @@
+"""The variants of a run: text to integrator, folder name, and a user's own file kept by copy."""
+
+import dataclasses as dc
+import os
+import pathlib
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from velocity_ledger import integrators
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment._files import sha256, write_aside
+from velocity_ledger.experiment._manifest import slugs
+from velocity_ledger.integrators import Composition, Integrator
+
+COPIES = "integrators"
+_FILE_FORM = re.compile(r"^(?P<path>.+\.py):(?P<rest>[^:]*)$")
+
+
+@dc.dataclass(frozen=True)
+class Variant:
+    """An integrator of a run."""
+
+    text: str
+    """Text form, the same however the user wrote it."""
+    slug: str
+    integrator: Integrator
+    file: pathlib.Path | None
+    """The user's own file that it comes from."""
+
+
+def variants_of(texts: Sequence[str]) -> list[Variant]:
+    """Read the text forms of a run.
+
+    Raises `UserError` where one cannot be read, or two are the same integrator.
+    """
+    read = [integrators.parse(text) for text in texts]
+    canonical = [integrators.text(integrator) for integrator in read]
+    for i, text in enumerate(canonical):
+        if text in canonical[:i]:
+            first = texts[canonical.index(text)]
+            raise UserError(f"{first!r} and {texts[i]!r} are the same variant: leave one out")
+    return [
+        Variant(text, slug, integrator, integrators.source_of(integrator))
+        for text, slug, integrator in zip(canonical, slugs(canonical), read, strict=True)
+    ]
+
+
+def describe_axes(integrator: Integrator) -> dict[str, str]:
+    """Return what an integrator is made of, as texts."""
+    if isinstance(integrator, Composition):
+        return {
+            f.name: repr(getattr(integrator, f.name))
+            for f in dc.fields(integrator)  # pyright: ignore[reportArgumentType]
+        }
+    return {"integrator": repr(integrator)}
+
+
+def describe_text(variant: Variant) -> str:
+    """Return the sentence that describes a variant: the registry's, or its class's own."""
+    name = re.split(r"[(:]", variant.text)[0]
+    if variant.file is None and name in integrators.names():
+        return integrators.summary(name)
+    return (type(variant.integrator).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+
+
+def keep_files(bundle: pathlib.Path, variants: Sequence[Variant]) -> dict[str, dict[str, str]]:
+    """Copy the users' own files into the bundle; return per variant what the manifest holds."""
+    kept: dict[str, dict[str, str]] = {}
+    names: dict[pathlib.Path, str] = {}
+    for variant in variants:
+        file = variant.file
+        if file is None:
+            continue
+        if file not in names:
+            name = slugs([*names.values(), file.name])[-1]
+            names[file] = name if name.endswith(".py") else f"{name}.py"
+            (bundle / COPIES).mkdir(exist_ok=True)
+            target = bundle / COPIES / names[file]
+            write_aside(target, lambda aside, file=file: shutil.copyfile(file, aside))
+        copy = f"{COPIES}/{names[file]}"
+        kept[variant.text] = {"path": str(file), "copy": copy, "sha256": sha256(bundle / copy)}
+    return kept
+
+
+def check_files(
+    bundle: pathlib.Path, variants: Sequence[Variant], manifest: Mapping[str, Any]
+) -> None:
+    """Raise `UserError` where a user's own file, or its copy in the bundle, has changed."""
+    recorded = {v["text"]: v.get("file") for v in manifest["variants"]}
+    for variant in variants:
+        record = recorded.get(variant.text)
+        if record is None or variant.file is None:
+            continue
+        copy = bundle / record["copy"]
+        if sha256(variant.file) != record["sha256"]:
+            raise UserError(
+                f"{variant.file} has changed since {bundle} began: put back the version kept as "
+                f"{copy}, or start a new run"
+            )
+
+
+def recorded_integrator(bundle: pathlib.Path, record: Mapping[str, Any]) -> Integrator:
+    """Return the integrator of a variant that a manifest records.
+
+    One from a user's own file is read from where it was, if that file is still the same, and
+    else from the copy in the bundle. Raises `UserError` where both have changed or are gone.
+    """
+    file = record.get("file")
+    if file is None:
+        return integrators.parse(record["text"])
+    match = _FILE_FORM.match(record["text"])
+    if match is None:
+        raise UserError(f"the manifest of {bundle} is damaged (variant {record['text']!r})")
+    places = (pathlib.Path(file["path"]), bundle / file["copy"])
+    for place in places:
+        try:
+            same = sha256(place) == file["sha256"]
+        except OSError:
+            continue
+        if same:
+            return integrators.parse(f"{os.fspath(place)}:{match['rest']}")
+    raise UserError(
+        f"{places[1]} is not the file that {record['text']} was run with, nor is {places[0]}: "
+        "put it back"
+    )

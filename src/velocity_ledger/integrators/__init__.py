@@ -1,0 +1,44 @@
+"""Integrators of the residual stream: values that know nothing of attention or MLPs.
+
+Momentum, geometry and step scale are separate axes; a variant is a composition with a name.
+"""
+
+from velocity_ledger.integrators._composition import Composition as Composition
+from velocity_ledger.integrators._contract import (
+    Context as Context,
+    Field as Field,
+    Info as Info,
+    Integrator as Integrator,
+    Parameter as Parameter,
+)
+from velocity_ledger.integrators._named import (
+    ledger as ledger,
+    ngpt_ledger as ngpt_ledger,
+    ngpt_lite as ngpt_lite,
+    plain as plain,
+)
+from velocity_ledger.integrators._registry import (
+    names as names,
+    register as register,
+    summary as summary,
+)
+from velocity_ledger.integrators._text import parse as parse, text as text
+from velocity_ledger.integrators._user_file import source_of as source_of
+from velocity_ledger.integrators._value import Scalar as Scalar, Value as Value
+from velocity_ledger.integrators.geometry import (
+    Flat as Flat,
+    Geometry as Geometry,
+    Sphere as Sphere,
+    retract as retract,
+)
+from velocity_ledger.integrators.momentum import (
+    Euler as Euler,
+    HeavyBall as HeavyBall,
+    Impulse as Impulse,
+    Momentum as Momentum,
+)
+from velocity_ledger.integrators.step_scale import (
+    Alpha as Alpha,
+    Fixed as Fixed,
+    StepScale as StepScale,
+)

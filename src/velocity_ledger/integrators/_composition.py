@@ -1,0 +1,59 @@
+"""An integrator made of one choice on each axis."""
+
+from typing import Any
+
+from jaxtyping import Array
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators._contract import Context, Field, Info, Integrator, Parameter
+from velocity_ledger.integrators.geometry import Flat, Geometry
+from velocity_ledger.integrators.momentum import Euler, Momentum
+from velocity_ledger.integrators.step_scale import Fixed, StepScale
+
+
+class Composition(Integrator):
+    """Momentum, geometry and step scale, combined.
+
+        direction, state = momentum(field, x, state)
+        x' = geometry.move(x, step_scale(direction))
+
+    Every named variant is such a value.
+    """
+
+    momentum: Momentum = Euler()
+    geometry: Geometry = Flat()
+    step_scale: StepScale = Fixed()
+
+    def __post_init__(self) -> None:
+        for name, axis in (
+            ("momentum", Momentum), ("geometry", Geometry), ("step_scale", StepScale)
+        ):
+            if not isinstance(getattr(self, name), axis):
+                raise UserError(
+                    f"a composition's {name} is a {axis.__name__}, got {getattr(self, name)!r}:"
+                    " write compose(momentum, geometry, step_scale)"
+                )
+
+    @property
+    def pre_norm(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the fields normalise the stream that they read; the geometry decides."""
+        return self.geometry.pre_norm
+
+    def parameters(self, width: int) -> dict[str, Parameter]:
+        return self.momentum.parameters(width) | self.step_scale.parameters(width)
+
+    def init(self, x0: Array, ctx: Context) -> tuple[Any, Any]:
+        x = self.geometry.start(x0)
+        return x, self.momentum.init(x, ctx)
+
+    def step(self, field: Field, stream: Any, state: Any, ctx: Context) -> tuple[Any, Any, Info]:
+        impulse, state = self.momentum.update(field, stream, state, ctx)
+        proposed = self.step_scale.scale(impulse.direction, ctx)
+        stream, realised = self.geometry.move(stream, proposed)
+        info = Info(
+            increment=impulse.increment,
+            raw_step=proposed,
+            step=realised,
+            velocity=impulse.velocity,
+        )
+        return stream, state, info

@@ -1,0 +1,155 @@
+"""What an integrator of the residual stream is."""
+
+import dataclasses as dc
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from velocity_ledger.integrators._value import Value
+
+Per = Literal["model", "layer", "sub_update"]
+
+Params = Any
+Key = jax.Array | None
+
+
+@dc.dataclass(frozen=True)
+class Parameter:
+    """A learned parameter that an integrator declares; the model creates it.
+
+    `shape` is that of one copy, `init` its initial value: a number for every entry, or a function
+    of (key, shape, dtype). There is one copy `per` model, layer or sub-update. A parameter whose
+    gradient is zero by design says why in `zero_gradient`.
+    """
+
+    shape: tuple[int, ...]
+    init: float | Callable[..., Any]
+    per: Per = "sub_update"
+    zero_gradient: str = ""
+
+    def initial(self, key: jax.Array) -> jax.Array:
+        """Return the initial value of one copy, in float32."""
+        if callable(self.init):
+            return jnp.asarray(self.init(key, self.shape, jnp.float32))
+        return jnp.full(self.shape, self.init, jnp.float32)
+
+
+@jax.tree_util.register_dataclass
+@dc.dataclass(frozen=True)
+class Field:
+    """A sub-layer bound to its weights: the right-hand side f of the depth dynamics.
+
+    `field(x)` is `apply(params, x, key)`. The weights and the dropout key are leaves of this
+    pytree, never closed over, so that a custom derivative, a scan over layers or a sharding sees
+    them. Called twice by one step, it draws the same dropout mask: one field, evaluated twice.
+    """
+
+    params: Params
+    key: Any
+    apply: Callable[[Any, Any, Any], Any] = dc.field(metadata={"static": True})
+
+    def __call__(self, x: Array) -> Array:
+        # A fence on both sides: the field compiles to the same program in every integrator, so two
+        # that agree in arithmetic agree in bits. Without it fusion decides the order of its sums.
+        fence = jax.lax.optimization_barrier
+        return fence(self.apply(self.params, fence(x), self.key))
+
+
+@jax.tree_util.register_dataclass
+@dc.dataclass(frozen=True)
+class Context:
+    """Where in depth a sub-update stands, and what belongs to it.
+
+    `index` counts sub-updates from 0 and may be traced, `total` is their number n, `kind` names
+    the field ("attention", "mlp", "field"). `parameters` holds this sub-update's own copy of what
+    the integrator declared, `key` is this sub-update's key or None, `inputs` what the embedding
+    read (the tokens).
+    """
+
+    index: Any
+    parameters: Mapping[str, Any] = dc.field(default_factory=dict)
+    key: Any = None
+    inputs: Any = None
+    total: int = dc.field(default=1, metadata={"static": True})
+    kind: str = dc.field(default="field", metadata={"static": True})
+
+
+@jax.tree_util.register_dataclass
+@dc.dataclass(frozen=True)
+class Info:
+    """What one sub-update did, for recorders; an integrator shows all that it wants seen here.
+
+    `increment` is the field's output, `raw_step` the step proposed before the geometry acts,
+    `step` the realised one (the steps add up to x_n - x_0), `velocity` the velocity after the
+    sub-update or None where there is none.
+    """
+
+    increment: Any
+    raw_step: Any
+    step: Any
+    velocity: Any = None
+
+
+class Integrator(Value):
+    """A rule that moves the residual stream through depth, knowing nothing of what moves it.
+
+    Write `step`; everything else has a default. A subclass is a frozen dataclass: list its
+    hyperparameters as fields. Numbers among them are data, so sweeping one does not recompile.
+    All memory goes into `state`, a pytree of fixed structure; all that is learned is declared in
+    `parameters`.
+
+        class Damped(Integrator):
+            h: float = 0.5
+
+            def step(self, field, stream, state, ctx):
+                f = field(stream)
+                step = self.h * f
+                return stream + step, state, Info(increment=f, raw_step=step, step=step)
+    """
+
+    pre_norm: ClassVar[bool] = True
+    """Whether the fields normalise the stream that they read."""
+
+    project: ClassVar[Callable[..., Any] | None] = None
+    """A function of the parameters, run after each optimizer step, or None."""
+
+    def parameters(self, width: int) -> dict[str, Parameter]:
+        """Declare what is learned, by name, for a stream of this width."""
+        del width
+        return {}
+
+    def init(self, x0: Array, ctx: Context) -> tuple[Any, Any]:
+        """Return the stream and the state before the first sub-update."""
+        del ctx
+        return x0, ()
+
+    def step(self, field: Field, stream: Any, state: Any, ctx: Context) -> tuple[Any, Any, Info]:
+        """Advance by one sub-update; return the stream, the state and what happened."""
+        raise NotImplementedError(f"{type(self).__name__} must define step")
+
+    def position(self, stream: Any) -> Array:
+        """Return the position x within the stream, whose path recorders measure."""
+        return stream
+
+    def readout(self, stream: Any, state: Any, ctx: Context) -> Array:
+        """Return what the head reads after the last sub-update."""
+        del state, ctx
+        return self.position(stream)
+
+    def __str__(self) -> str:
+        from velocity_ledger.integrators._text import text
+
+        return text(self)
+
+
+def scalar(value: Any, like: Float[Array, "..."]) -> Any:
+    """Return a hyperparameter ready to multiply an array, whose dtype it leaves alone."""
+    if isinstance(value, (float, int)):
+        return value
+    if isinstance(value, (np.ndarray, np.number)):
+        value = jnp.asarray(value)
+    return value.astype(like.dtype)

@@ -1,0 +1,55 @@
+"""The registry: a name, and the function that builds the integrator."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import _named
+from velocity_ledger.integrators._contract import Integrator
+
+Builder = Callable[..., Integrator]
+
+_builders: dict[str, Builder] = {}
+
+
+def register(name: str, build: Builder) -> None:
+    """Add a named integrator; `build`'s defaults are the variant, its arguments what it takes.
+
+    The first paragraph of its docstring says what it does. Raises `UserError` for a name taken.
+    """
+    if name in _builders:
+        raise UserError(f"an integrator named {name} is registered already")
+    _builders[name] = build
+
+
+def names() -> tuple[str, ...]:
+    """Return the registered names, in the order of registration."""
+    return tuple(_builders)
+
+
+def builder(name: str) -> Builder:
+    """Return the function behind a name; `ngpt_lite` finds `ngpt-lite`."""
+    found = _builders.get(name) or _builders.get(name.replace("_", "-"))
+    if found is None:
+        raise UserError(
+            f"no integrator is named {name}: choose one of {', '.join(_builders)}, or a file of"
+            " your own as ./mine.py:Mine"
+        )
+    return found
+
+
+def summary(name: str) -> str:
+    """Return the sentence that describes a named integrator."""
+    return (inspect.getdoc(builder(name)) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def arguments(build: Callable[..., Any]) -> dict[str, Any]:
+    """Return the arguments a builder takes, with their defaults."""
+    return {p.name: p.default for p in inspect.signature(build).parameters.values()}
+
+
+register("plain", _named.plain)
+register("ledger", _named.ledger)
+register("ngpt-lite", _named.ngpt_lite)
+register("ngpt-ledger", _named.ngpt_ledger)

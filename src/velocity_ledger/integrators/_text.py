@@ -1,0 +1,217 @@
+"""The text form of an integrator, and back.
+
+    ledger                                a registered name
+    ledger(mu=0.95)                       with arguments
+    ./mine.py:Mine(h=0.3)                 a class, function or value in a file of the user's own
+    compose(heavy_ball(mu=0.9), flat(), fixed(h=1.0))        any composition, axis by axis
+"""
+
+import ast
+import dataclasses as dc
+import inspect
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import _user_file
+from velocity_ledger.integrators._composition import Composition
+from velocity_ledger.integrators._contract import Integrator
+from velocity_ledger.integrators._registry import arguments, builder, names
+from velocity_ledger.integrators._value import Value
+from velocity_ledger.integrators.geometry import Flat, Sphere
+from velocity_ledger.integrators.momentum import Euler, HeavyBall
+from velocity_ledger.integrators.step_scale import Alpha, Fixed
+
+_PARTS: dict[str, type[Value]] = {
+    "euler": Euler,
+    "heavy_ball": HeavyBall,
+    "flat": Flat,
+    "sphere": Sphere,
+    "fixed": Fixed,
+    "alpha": Alpha,
+}
+_FORM = re.compile(r"^\s*(?:(?P<path>.+\.py):)?(?P<name>[A-Za-z_][\w-]*)\s*(?P<call>\(.*\))?\s*$")
+
+
+def parse(form: str) -> Integrator:
+    """Return the integrator that a text form stands for.
+
+    Raises `UserError`, one sentence, for an unknown name or argument, a value out of range, or a
+    file that cannot be read, does not run or holds no such integrator.
+    """
+    match = _FORM.match(form)
+    if match is None:
+        raise UserError(f"{form!r} is not an integrator: write ledger, ledger(mu=.95) or a file's")
+    name = match["name"]
+    positional, given = _arguments(form, match["call"])
+    if match["path"] is not None:
+        return _from_file(match["path"], name, positional, given)
+    if name == "compose":
+        return _call(Composition, form, positional, given)
+    if positional:
+        raise UserError(f"name the arguments of {name}: it takes {', '.join(arguments(builder(name)))}")
+    return _call(builder(name), name, [], given)
+
+
+def text(integrator: Integrator) -> str:
+    """Return the text form of an integrator: the shortest, with arguments that differ from default.
+
+    `parse(text(integrator)) == integrator` for every registered composition and for every class
+    in a file. An integrator without a text form gives its `repr`.
+    """
+    origin = getattr(integrator, "_origin", None)
+    if origin is not None:
+        path, name, given = origin
+        return f"{path}:{name}{_brackets(given)}"
+    for name in names():
+        given = _given(integrator, name)
+        if given is not None:
+            return f"{name}{_brackets(given)}"
+    if type(integrator) is Composition:
+        return _compose(integrator)
+    path = _user_file.written_path(type(integrator).__module__)
+    if path is None:
+        source = _user_file.source_of(integrator)
+        path = None if source is None else str(source)
+    if path is None:
+        return repr(integrator)
+    return f"{path}:{type(integrator).__qualname__}{_brackets(_changed(integrator))}"
+
+
+def _arguments(form: str, call: str | None) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        node = ast.parse(f"_{call or '()'}", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        node = None
+    if not isinstance(node, ast.Call) or any(k.arg is None for k in node.keywords):
+        raise UserError(f"the arguments of {form!r} cannot be read: write name=number, ...")
+    given: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg in given:
+            raise UserError(f"{form!r} gives {keyword.arg} twice")
+        given[str(keyword.arg)] = _literal(form, keyword.value)
+    return [_literal(form, item) for item in node.args], given
+
+
+def _literal(form: str, node: ast.expr) -> Any:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        part = _PARTS.get(node.func.id)
+        if part is None:
+            raise UserError(f"no part is named {node.func.id}: choose one of {', '.join(_PARTS)}")
+        positional = [_literal(form, item) for item in node.args]
+        given = {str(k.arg): _literal(form, k.value) for k in node.keywords}
+        return _call(part, node.func.id, positional, given)
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        value = ...
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    raise UserError(f"{form!r} holds {ast.unparse(node)!r}, which is no number, true or false")
+
+
+def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -> Any:
+    takes = arguments(build)
+    for key, value in given.items():
+        if key not in takes:
+            can = f"it takes {', '.join(takes)}" if takes else "it takes none"
+            raise UserError(f"{name} has no argument {key}: {can}")
+        _check_kind(name, key, value, takes[key])
+    try:
+        return build(*positional, **{key: _as(value, takes[key]) for key, value in given.items()})
+    except TypeError as error:
+        raise UserError(f"{name}: {error}") from None
+
+
+def _check_kind(name: str, key: str, value: Any, default: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(default, bool) and not isinstance(value, bool):
+        raise UserError(f"{name}: {key} is True or False, got {value!r}")
+    if isinstance(default, (int, float)) and not isinstance(default, bool) and not number:
+        raise UserError(f"{name}: {key} is a number, got {value!r}")
+    if default is None and value is not None and not number:
+        raise UserError(f"{name}: {key} is a number or None, got {value!r}")
+    if number and not math.isfinite(value):
+        raise UserError(f"{name}: {key} must be finite, got {value!r}")
+
+
+def _from_file(path: str, name: str, positional: list[Any], given: dict[str, Any]) -> Integrator:
+    target = _user_file.load(path, name)
+    if isinstance(target, Integrator):
+        if positional or given:
+            raise UserError(f"{path}:{name} is a value and takes no arguments")
+        built = target.replace()
+    elif callable(target):
+        built = _call(target, name, positional, given)
+    else:
+        built = target
+    if not isinstance(built, Integrator):
+        raise UserError(f"{path}:{name} is not an integrator: subclass velocity_ledger.Integrator")
+    if not inspect.isclass(target):
+        # Only shown, never compared: how a value made by a function is written again.
+        object.__setattr__(built, "_origin", (path, name, given))
+    return built
+
+
+def _given(integrator: Integrator, name: str) -> dict[str, Any] | None:
+    """Return the arguments that make `name` this integrator, or None where none do."""
+    build = builder(name)
+    takes = arguments(build)
+    if type(integrator) is Composition:
+        parts = (integrator.momentum, integrator.geometry, integrator.step_scale)
+    else:
+        parts = (integrator,)
+    found = {}
+    for key, default in takes.items():
+        value = next((getattr(p, key) for p in parts if key in _field_names(p)), default)
+        if _plain(value) != default:
+            found[key] = _as(_plain(value), default)
+    try:
+        return found if build(**found) == integrator else None
+    except (UserError, TypeError):
+        return None
+
+
+def _compose(integrator: Composition) -> str:
+    short = {part: name for name, part in _PARTS.items()}
+    parts = (integrator.momentum, integrator.geometry, integrator.step_scale)
+    if any(type(part) not in short for part in parts):
+        return repr(integrator)
+    return f"compose({', '.join(f'{short[type(p)]}({_items(_changed(p))})' for p in parts)})"
+
+
+def _changed(value: Value) -> dict[str, Any]:
+    return {
+        f.name: _as(_plain(getattr(value, f.name)), f.default)
+        for f in dc.fields(value)  # pyright: ignore[reportArgumentType]
+        if f.default is dc.MISSING or _plain(getattr(value, f.name)) != f.default
+    }
+
+
+def _field_names(value: Value) -> set[str]:
+    return {f.name for f in dc.fields(value)}  # pyright: ignore[reportArgumentType]
+
+
+def _brackets(given: dict[str, Any]) -> str:
+    return f"({_items(given)})" if given else ""
+
+
+def _items(given: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in given.items())
+
+
+def _as(value: Any, default: Any) -> Any:
+    """Return a whole number as a float, unless the default says that it counts something."""
+    counts = isinstance(default, int) and not isinstance(default, bool)
+    return float(value) if type(value) is int and not counts else value
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as Python prints it; an array's is the shortest that its dtype tells apart."""
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    array = np.asarray(value)
+    return float(str(array)) if array.ndim == 0 else value

@@ -1,0 +1,20 @@
+"""The geometry axis: the space in which the stream moves."""
+
+from typing import Any, ClassVar
+
+from velocity_ledger.integrators._value import Value
+
+
+class Geometry(Value):
+    """Where the stream lives and how a proposed step is written to it."""
+
+    pre_norm: ClassVar[bool] = True
+    """Whether the fields normalise the stream that they read."""
+
+    def start(self, x0: Any) -> Any:
+        """Return the embedding placed in the space."""
+        return x0
+
+    def move(self, x: Any, step: Any) -> tuple[Any, Any]:
+        """Return the new position and the realised step."""
+        raise NotImplementedError(f"{type(self).__name__} must define move")

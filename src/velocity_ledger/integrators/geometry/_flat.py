@@ -1,0 +1,12 @@
+"""The flat space: steps are added."""
+
+from typing import Any
+
+from velocity_ledger.integrators.geometry._base import Geometry
+
+
+class Flat(Geometry):
+    """Write a step by adding it: `x' = x + step`."""
+
+    def move(self, x: Any, step: Any) -> tuple[Any, Any]:
+        return x + step, step

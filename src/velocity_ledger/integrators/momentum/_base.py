@@ -1,0 +1,34 @@
+"""The momentum axis: from the field's output to the direction of the step."""
+
+from typing import Any, NamedTuple
+
+from jaxtyping import Array, Float
+
+from velocity_ledger.integrators._contract import Context, Field, Parameter
+from velocity_ledger.integrators._value import Value
+
+
+class Impulse(NamedTuple):
+    """The direction of a step, the field's output behind it and the velocity, if there is one."""
+
+    direction: Any
+    increment: Any
+    velocity: Any = None
+
+
+class Momentum(Value):
+    """How the field's outputs accumulate through depth."""
+
+    def parameters(self, width: int) -> dict[str, Parameter]:
+        """Declare what is learned, by name."""
+        del width
+        return {}
+
+    def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Any:
+        """Return the state before the first sub-update."""
+        del x0, ctx
+        return ()
+
+    def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
+        """Evaluate the field and return the direction of the step and the new state."""
+        raise NotImplementedError(f"{type(self).__name__} must define update")

@@ -1,0 +1,28 @@
+"""The model: fields, embedding and head; how the stream is integrated comes from outside."""
+
+from typing import TYPE_CHECKING
+
+from velocity_ledger._lazy import lazy
+
+if TYPE_CHECKING:
+    from velocity_ledger.model._config import ModelConfig as ModelConfig
+    from velocity_ledger.model._dropout import dropout as dropout
+    from velocity_ledger.model._fields import MLP as MLP, Attention as Attention
+    from velocity_ledger.model._gpt import GPT as GPT, Hyperparameter as Hyperparameter
+    from velocity_ledger.model._keys import PathKeys as PathKeys, fold_in_name as fold_in_name
+    from velocity_ledger.model._weights import count_parameters as count_parameters
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "GPT": "_gpt",
+        "MLP": "_fields",
+        "Attention": "_fields",
+        "Hyperparameter": "_gpt",
+        "ModelConfig": "_config",
+        "PathKeys": "_keys",
+        "count_parameters": "_weights",
+        "dropout": "_dropout",
+        "fold_in_name": "_keys",
+    },
+)

@@ -1,0 +1,141 @@
+"""A character GPT whose residual stream is moved by any integrator."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jaxtyping import Array, Float, Int
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import Integrator
+from velocity_ledger.model import _weights
+from velocity_ledger.model._block import Block, Learned, stack
+from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.model._dropout import dropout
+from velocity_ledger.model._keys import PathKeys, fold_in_name
+from velocity_ledger.record import Recorder
+from velocity_ledger.stream import run_layers
+
+
+class Hyperparameter(nnx.Variable):
+    """A number of the integrator: data of the model, so changing it compiles nothing anew."""
+
+
+class GPT(nnx.Module):
+    """Token and learned position embedding, layers of attention and MLP, norm, untied head.
+
+    The same blocks serve every integrator. Dropout is on exactly when a `key` is given: there is
+    no training mode that could be left on.
+
+        model = GPT(ModelConfig(), ledger(mu=0.9), rngs=0)
+        logits = model(tokens)
+        logits, path = model(tokens, record=PathStatistics())
+
+    `rngs` is a seed or `nnx.Rngs`; every parameter draws its key from its path below it. With
+    `config.scan` the layers are one stacked block, scanned over depth.
+    Kernels are lecun-normal, biases 0, embeddings of std 1/sqrt(width), as in the published run.
+    """
+
+    def __init__(
+        self, config: ModelConfig, integrator: Integrator, *, rngs: nnx.Rngs | int
+    ) -> None:
+        key = rngs.params() if isinstance(rngs, nnx.Rngs) else jax.random.key(rngs)
+        keys = PathKeys(key)
+        self.config = config
+        leaves, self._structure = jax.tree.flatten(integrator)
+        self._hyperparameters = nnx.List([Hyperparameter(leaf) for leaf in leaves])
+        declared = integrator.parameters(config.width)
+        self.token = nnx.Embed(config.vocabulary, config.width, rngs=keys.at("token").rngs())
+        self.position = nnx.Embed(config.context, config.width, rngs=keys.at("position").rngs())
+        blocks = [
+            Block(config, integrator, keys=keys.at("blocks").at(i)) for i in range(config.layers)
+        ]
+        self.blocks: Any = stack(blocks) if config.scan else nnx.List(blocks)
+        self.learned = Learned(declared, "model", keys.at("integrator"))
+        self.norm = nnx.LayerNorm(config.width, rngs=keys.at("norm").rngs())
+        self.head = nnx.Linear(
+            config.width, config.vocabulary, use_bias=False, rngs=keys.at("head").rngs()
+        )
+
+    @property
+    def integrator(self) -> Integrator:
+        """The integrator that moves the stream."""
+        leaves = [variable.get_value() for variable in self._hyperparameters]
+        return jax.tree.unflatten(self._structure, leaves)
+
+    def __call__(
+        self,
+        tokens: Int[Array, "batch time"],
+        *,
+        key: Any = None,
+        record: Recorder | None = None,
+    ) -> Any:
+        """Return the logits [batch, time, vocabulary]; with `record`, also what it kept.
+
+        `key` turns dropout on. Raises `UserError` for more tokens than the context holds.
+        """
+        time = tokens.shape[1]
+        if time > self.config.context:
+            raise UserError(f"{time} tokens do not fit the context of {self.config.context}")
+        x = self.token(tokens) + self.position(jnp.arange(time))
+        if key is not None:
+            x = dropout(x, self.config.dropout, fold_in_name(key, "embedding"))
+        shared = self.learned.values()
+        scan = self.config.scan
+        layers = (
+            self.blocks.sub_updates(_repeat(shared, self.config.layers))
+            if scan
+            else [block.sub_updates(shared) for block in self.blocks]
+        )
+        x, recorded = run_layers(
+            layers,
+            x,
+            self.integrator,
+            scan=scan,
+            depth=self.config.layers,
+            record=record,
+            key=None if key is None else fold_in_name(key, "stream"),
+            inputs=tokens,
+        )
+        logits = self.head(self.norm(x))
+        return logits if record is None else (logits, recorded)
+
+    def flops_per_token(self) -> int:
+        """Return the operations of the forward pass for one token at full context.
+
+        A multiply-add counts as two; norms, activations and the integrator itself are left out.
+        """
+        c = self.config
+        projections = 4 * c.width**2 + 2 * c.width * c.hidden
+        attention = 2 * c.context * c.width
+        return 2 * (c.layers * (projections + attention) + c.width * c.vocabulary)
+
+    def integrator_parameters(self) -> dict[str, Float[Array, "n ..."]]:
+        """Return what the integrator has learned, by name, in the form `integrate` takes.
+
+        [n, *shape] over sub-updates for what is learned per layer or sub-update, [*shape] for what
+        the model shares.
+        """
+        return _weights.integrator_parameters(self)
+
+    def export_weights(self, params: Any = None) -> dict[str, np.ndarray]:
+        """Return the weights by name, as `blocks.3.attention.query.kernel`.
+
+        One layout for scanned and unrolled models; C-contiguous NumPy arrays. `params` is the
+        `nnx.Param` state to read instead of the model's own.
+        """
+        return _weights.export_weights(self, params)
+
+    def import_weights(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Set the weights from names as `export_weights` gives them.
+
+        Raises `UserError` naming what is missing, left over or of another shape.
+        """
+        _weights.import_weights(self, weights)
+
+
+def _repeat(shared: Mapping[str, Any], layers: int) -> dict[str, Any]:
+    return {k: jnp.broadcast_to(v, (layers, *v.shape)) for k, v in shared.items()}

@@ -1,0 +1,63 @@
+"""Integrating any list of callables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jaxtyping import Array, Float
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import Integrator
+from velocity_ledger.record import Recorder
+from velocity_ledger.stream._bind import bind
+from velocity_ledger.stream._layers import SubUpdate, run_layers
+
+
+def integrate(
+    fields: Sequence[Callable[..., Any]],
+    x: Float[Array, "*batch width"],
+    integrator: Integrator,
+    *,
+    record: Recorder | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    key: Any = None,
+    inputs: Any = None,
+) -> tuple[Float[Array, "*batch width"], Any]:
+    """Move `x` through a list of fields, each one sub-update, and record its path.
+
+    `fields` are callables `x -> f(x)`, NNX modules among them, that keep the shape of `x`; one
+    that takes an argument `key` is handed its own dropout key. `parameters` holds what the
+    integrator declares: `[n, *shape]` for what is learned per layer or sub-update, `[*shape]` per
+    model; left out, it is as declared. Returns x_n and what `record` kept (None if it is left
+    out).
+
+        x_n, path = integrate([block_1, block_2], x, ledger(mu=0.9), record=PathStatistics())
+
+    Raises `UserError` for parameters that are not those declared.
+    """
+    own = _per_field(integrator, x.shape[-1], len(fields), parameters)
+    layers = [(SubUpdate(bind(f), p, "field"),) for f, p in zip(fields, own, strict=True)]
+    return run_layers(layers, x, integrator, record=record, key=key, inputs=inputs)
+
+
+def _per_field(
+    integrator: Integrator, width: int, n: int, given: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    declared = integrator.parameters(width)
+    if given is not None and set(given) != set(declared):
+        names = ", ".join(declared) or "none"
+        raise UserError(f"{integrator} declares the parameters {names}; got {', '.join(given)}")
+    own: list[dict[str, Any]] = [{} for _ in range(n)]
+    for name, parameter in declared.items():
+        shared = parameter.per == "model"
+        shape = parameter.shape if shared else (n, *parameter.shape)
+        if given is None:
+            keys = jax.random.split(jax.random.key(0), n)
+            values = [parameter.initial(keys[0 if shared else i]) for i in range(n)]
+        elif given[name].shape != shape:
+            raise UserError(f"parameter {name} has shape {given[name].shape}, not {shape}")
+        else:
+            values = [given[name] if shared else given[name][i] for i in range(n)]
+        for copy, value in zip(own, values, strict=True):
+            copy[name] = value
+    return own

@@ -1,0 +1,100 @@
+"""Running sub-updates through depth, unrolled or scanned."""
+
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from velocity_ledger.integrators import Context, Field, Integrator
+from velocity_ledger.record import Nothing, Recorder
+
+
+@jax.tree_util.register_dataclass
+@dc.dataclass(frozen=True)
+class SubUpdate:
+    """One sub-update: its field, its own copy of the integrator's parameters, and its kind."""
+
+    field: Field
+    parameters: Mapping[str, Any]
+    kind: str = dc.field(default="field", metadata={"static": True})
+
+
+Layer = tuple[SubUpdate, ...]
+
+
+def run_layers(
+    layers: Sequence[Layer] | Layer,
+    x: Float[Array, "*batch width"],
+    integrator: Integrator,
+    *,
+    scan: bool = False,
+    depth: int | None = None,
+    record: Recorder | None = None,
+    key: Any = None,
+    inputs: Any = None,
+) -> tuple[Float[Array, "*batch width"], Any]:
+    """Integrate `x` through the layers; return what the head reads and what was recorded.
+
+    `layers` is a sequence of layers, or, with `scan`, one layer whose leaves carry `depth` layers
+    on their first axis: it is compiled once. Sub-update k draws its key as `fold_in(key, k)`, so
+    both forms agree to float tolerance, dropout included.
+    """
+    recorder = Nothing() if record is None else record
+    groups: Sequence[Layer] = [layers] if scan else layers  # pyright: ignore[reportAssignmentType]
+    depth = depth if scan and depth is not None else len(groups)
+    total = sum(len(layer) for layer in groups) * (depth if scan else 1)
+
+    def context(index: Any, parameters: Mapping[str, Any] | None = None, kind: str = "") -> Context:
+        own = None if key is None else jax.random.fold_in(key, index)
+        return Context(index, parameters or {}, own, inputs, total, kind)
+
+    first = groups[0][0] if total else None
+    x = jax.lax.optimization_barrier(x)
+    stream, state = integrator.init(x, context(0, first.parameters if first else None))
+    carry = (stream, state, recorder.init(integrator.position(stream)))
+
+    def advance(carry: Any, sub_update: SubUpdate, index: Any) -> tuple[Any, Any]:
+        stream, state, kept = carry
+        ctx = context(index, sub_update.parameters, sub_update.kind)
+        field = dc.replace(sub_update.field, key=ctx.key)
+        new, state, info = integrator.step(field, stream, state, ctx)
+        positions = integrator.position(stream), integrator.position(new)
+        kept, row = recorder.update(kept, *positions, info, ctx)
+        return (new, state, kept), row
+
+    def through(carry: Any, layer: Layer, start: Any) -> tuple[Any, list[Any]]:
+        rows = []
+        for offset, sub_update in enumerate(layer):
+            carry, row = advance(carry, sub_update, start + offset)
+            rows.append(row)
+        return carry, rows
+
+    if scan:
+        per_layer = len(groups[0])
+
+        def body(carry: Any, item: tuple[Any, Layer]) -> tuple[Any, Any]:
+            index, layer = item
+            carry, rows = through(carry, layer, index * per_layer)
+            return carry, _stack(rows)
+
+        carry, stacked = jax.lax.scan(body, carry, (jnp.arange(depth), groups[0]))
+        # [depth, per_layer, ...] to [sub_updates, ...]
+        rows = jax.tree.map(lambda a: a.reshape(total, *a.shape[2:]), stacked)
+    else:
+        collected: list[Any] = []
+        for layer in groups:
+            carry, more = through(carry, layer, len(collected))
+            collected += more
+        rows = _stack(collected)
+
+    stream, state, kept = carry
+    recorded = recorder.finish(kept, rows, integrator.position(stream))
+    # Fenced like the fields: what reads x_n compiles alike for every integrator.
+    return jax.lax.optimization_barrier(integrator.readout(stream, state, context(total))), recorded
+
+
+def _stack(rows: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *rows) if rows else None

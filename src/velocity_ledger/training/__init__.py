@@ -1,0 +1,67 @@
+"""Training one model: optimisation, validation, checkpoints and measurement of the depth path."""
+
+from typing import TYPE_CHECKING
+
+from velocity_ledger._lazy import lazy
+
+if TYPE_CHECKING:
+    from velocity_ledger.training._checkpoint import Checkpoints as Checkpoints
+    from velocity_ledger.training._config import TrainingConfig as TrainingConfig
+    from velocity_ledger.training._history import History as History
+    from velocity_ledger.training._optimizer import (
+        optimizer as optimizer,
+        schedule as schedule,
+        warmup_steps as warmup_steps,
+    )
+    from velocity_ledger.training._progress import (
+        Progress as Progress,
+        RichProgress as RichProgress,
+        SilentProgress as SilentProgress,
+    )
+    from velocity_ledger.training._signals import stop_signals as stop_signals
+    from velocity_ledger.training._trackers import (
+        JsonlTracker as JsonlTracker,
+        NullTracker as NullTracker,
+        TensorBoardTracker as TensorBoardTracker,
+        Tracker as Tracker,
+        WandbTracker as WandbTracker,
+    )
+    from velocity_ledger.training._train import (
+        Data as Data,
+        Run as Run,
+        Snapshot as Snapshot,
+        train as train,
+    )
+    from velocity_ledger.training._validation import (
+        ValidationBatches as ValidationBatches,
+        evaluate as evaluate,
+        validation_batches as validation_batches,
+    )
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "Checkpoints": "_checkpoint",
+        "Data": "_train",
+        "History": "_history",
+        "JsonlTracker": "_trackers",
+        "NullTracker": "_trackers",
+        "Progress": "_progress",
+        "RichProgress": "_progress",
+        "Run": "_train",
+        "SilentProgress": "_progress",
+        "Snapshot": "_train",
+        "TensorBoardTracker": "_trackers",
+        "Tracker": "_trackers",
+        "TrainingConfig": "_config",
+        "ValidationBatches": "_validation",
+        "WandbTracker": "_trackers",
+        "evaluate": "_validation",
+        "optimizer": "_optimizer",
+        "schedule": "_optimizer",
+        "stop_signals": "_signals",
+        "train": "_train",
+        "validation_batches": "_validation",
+        "warmup_steps": "_optimizer",
+    },
+)

@@ -1,0 +1,51 @@
+"""Time spent on training steps, apart from compilation and everything else."""
+
+import contextlib
+import dataclasses as dc
+import time
+from collections.abc import Iterator
+
+
+@dc.dataclass
+class Clock:
+    """Seconds of compiling and of stepping, and the steps done in the latter."""
+
+    compile_s: float = 0.0
+    train_s: float = 0.0
+    steps: int = 0
+    _since: float | None = None
+    _dispatched: int = 0
+
+    @contextlib.contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Count this block as compilation."""
+        self.rest()
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.compile_s += time.perf_counter() - begin
+
+    def step(self) -> None:
+        """A step was handed to the device."""
+        if self._since is None:
+            self._since = time.perf_counter()
+        self._dispatched += 1
+
+    def begin(self) -> None:
+        """Stepping begins, if it was not going on."""
+        if self._since is None:
+            self._since = time.perf_counter()
+
+    def rest(self) -> None:
+        """The device has done all steps, and something else begins."""
+        if self._since is not None:
+            self.train_s += time.perf_counter() - self._since
+            self.steps += self._dispatched
+        self._since, self._dispatched = None, 0
+
+    def seconds_a_step(self, waiting: int) -> float:
+        """Mean seconds of a step so far, of which the last `waiting` are not done yet."""
+        running = 0.0 if self._since is None else time.perf_counter() - self._since
+        done = self.steps + self._dispatched - waiting
+        return (self.train_s + running) / done if done > 0 else 0.0

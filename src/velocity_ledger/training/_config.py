@@ -1,0 +1,60 @@
+"""What a training run is, without JAX: the command line reads it for `--help`."""
+
+import dataclasses as dc
+
+from velocity_ledger.errors import UserError
+
+
+@dc.dataclass(frozen=True)
+class TrainingConfig:
+    """Optimisation, validation and measurement of one cell; defaults are the published run."""
+
+    steps: int = 12_000
+    """Steps of the whole schedule."""
+    batch: int = 64
+    """Windows a step."""
+    peak_rate: float = 1e-3
+    """Learning rate after warm-up."""
+    final_rate: float = 1e-4
+    """Learning rate at the last step of the cosine."""
+    warmup: int = 200
+    """Steps of linear warm-up from 0; shortened, and said so, where the schedule is no longer."""
+    weight_decay: float = 0.01
+    """AdamW's decay, on all parameters as in the published run."""
+    clip: float = 1.0
+    """Global norm the gradient is clipped to."""
+    val_every: int = 250
+    """Steps between validations; the last step is always validated."""
+    val_batches: int = 4
+    """Fixed validation batches shared by all variants; 0 reads the whole split."""
+    patience: int | None = None
+    """Validations without a new best before stopping; None never stops early."""
+    checkpoint_every: int = 250
+    """Steps between saves."""
+    telemetry_at: tuple[float, ...] = (0.0, 0.1, 0.5, 1.0)
+    """Fractions of the schedule at which the depth path is measured."""
+    probe_windows: int = 8
+    """Validation windows the path is measured on."""
+    probe_seed: int = 4242
+    """Seed that picks them."""
+
+    def __post_init__(self) -> None:
+        positive = ("steps", "batch", "val_every", "checkpoint_every", "probe_windows")
+        for name in positive:
+            if getattr(self, name) < 1:
+                raise UserError(f"training {name} must be at least 1, got {getattr(self, name)}")
+        for name in ("warmup", "val_batches", "weight_decay", "final_rate", "probe_seed"):
+            if getattr(self, name) < 0:
+                raise UserError(f"training {name} must not be negative, got {getattr(self, name)}")
+        for name in ("peak_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"training {name} must be above 0, got {getattr(self, name)}")
+        if self.patience is not None and self.patience < 1:
+            raise UserError(f"training patience must be at least 1, got {self.patience}")
+        if any(not 0 <= f <= 1 for f in self.telemetry_at):
+            raise UserError(f"telemetry_at holds fractions from 0 to 1, got {self.telemetry_at}")
+
+    @property
+    def telemetry_steps(self) -> tuple[int, ...]:
+        """Steps at which the path is measured; 0 is the untrained model."""
+        return tuple(sorted({round(f * self.steps) for f in self.telemetry_at}))

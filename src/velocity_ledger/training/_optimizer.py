@@ -1,0 +1,40 @@
+"""The published recipe: clipping, AdamW, linear warm-up and a cosine."""
+
+import functools
+
+import optax
+
+from velocity_ledger.training._config import TrainingConfig
+
+
+def warmup_steps(config: TrainingConfig) -> int:
+    """Steps of warm-up in use: those asked for, or a tenth of a schedule that is no longer."""
+    return config.warmup if config.warmup < config.steps else config.steps // 10
+
+
+def schedule(config: TrainingConfig) -> optax.Schedule:
+    """Learning rate at each step: linear from 0 to the peak, then a cosine to the final rate.
+
+    With w = `warmup_steps(config)`, p = `peak_rate`, q = `final_rate` and N = `steps`:
+    p i / w for i < w, then q + (p - q) (1 + cos(pi (i - w) / (N - w))) / 2.
+    """
+    warmup = warmup_steps(config)
+    cosine = optax.cosine_decay_schedule(
+        config.peak_rate, config.steps - warmup, alpha=config.final_rate / config.peak_rate
+    )
+    if not warmup:
+        return cosine
+    rise = optax.linear_schedule(0.0, config.peak_rate, warmup)
+    return optax.join_schedules([rise, cosine], [warmup])
+
+
+@functools.cache
+def optimizer(config: TrainingConfig) -> optax.GradientTransformation:
+    """Clip by global norm, then AdamW (b1 .9, b2 .999) with its decay on all parameters.
+
+    Equal configurations give the same object, so that runs of one grid share their program.
+    """
+    return optax.chain(
+        optax.clip_by_global_norm(config.clip),
+        optax.adamw(schedule(config), weight_decay=config.weight_decay),
+    )

@@ -1,0 +1,479 @@
+"""The training loop: one model, one seed, one optimizer, from nothing or from a checkpoint."""
+
+import collections
+import contextlib
+import dataclasses as dc
+import hashlib
+import json
+import math
+import pathlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import jax
+import numpy as np
+import optax
+from flax import nnx
+from jaxtyping import Int
+
+from velocity_ledger.corpus import windows
+from velocity_ledger.errors import UserError
+from velocity_ledger.telemetry import measure
+from velocity_ledger.training._checkpoint import Checkpoints
+from velocity_ledger.training._clock import Clock
+from velocity_ledger.training._config import TrainingConfig
+from velocity_ledger.training._history import History, Recorder, improves, stalled
+from velocity_ledger.training._optimizer import optimizer as published_optimizer, warmup_steps
+from velocity_ledger.training._progress import Progress, SilentProgress
+from velocity_ledger.training._signals import stop_signals
+from velocity_ledger.training._step import (
+    all_finite,
+    dropout_root,
+    placed,
+    strong,
+    training_step,
+)
+from velocity_ledger.training._trackers import CLOSING, Tracker
+from velocity_ledger.training._validation import mean_loss, validation_batches
+
+IN_FLIGHT = 4
+"""Steps handed to the device before the loss of the first of them is waited for."""
+
+Reason = Literal["finished", "stopped", "patience", "interrupted", "diverged"]
+
+
+@dc.dataclass(frozen=True)
+class Data:
+    """Token ids to train and to validate on."""
+
+    train: Int[np.ndarray, " length"]
+    val: Int[np.ndarray, " other"]
+
+
+@dc.dataclass(frozen=True)
+class Snapshot:
+    """What a checkpoint holds, for whoever wants it in another form.
+
+    `best` is an `nnx.Param` state of its own arrays, None before the first validation.
+    """
+
+    step: int
+    history: History
+    best_step: int | None
+    best_val: float | None
+    best: Any
+
+
+@dc.dataclass(frozen=True)
+class Run:
+    """How a run ended and what it found.
+
+    `reason` is "finished" (the whole schedule), "stopped" (`stop_after`), "patience",
+    "interrupted" (`signal` says by which signal) or "diverged" (a loss or weight that is not
+    finite; `step` is the update that showed it). `best` reproduces `best_val`; both are None where
+    nothing was validated. `last` holds the weights after `step` updates, None after divergence.
+    Both are `nnx.Param` states: `nnx.update(model, run.best)`. Times are in seconds and add up
+    over resumed runs.
+    """
+
+    reason: Reason
+    signal: int | None
+    step: int
+    best_step: int | None
+    best_val: float | None
+    best: Any
+    last: Any
+    history: History
+    compile_s: float
+    train_s: float
+    tokens_per_second: float
+
+
+@dc.dataclass(frozen=True)
+class _Best:
+    step: int
+    loss: float
+    params: Any
+
+
+def _to_stderr(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def train(
+    model: nnx.Module,
+    data: Data,
+    config: TrainingConfig,
+    *,
+    seed: int,
+    optimizer: optax.GradientTransformation | None = None,
+    folder: pathlib.Path | None = None,
+    resume: bool = False,
+    stop_after: int | None = None,
+    on_save: Callable[[Snapshot], None] | None = None,
+    trackers: Sequence[Tracker] = (),
+    progress: Progress | None = None,
+    should_stop: Callable[[], int | None] | None = None,
+    notify: Callable[[str], None] = _to_stderr,
+) -> Run:
+    """Train `model` by next-token cross-entropy; `model` itself keeps the weights it came with.
+
+    Windows and dropout depend on (seed, step) alone. With a `folder`, checkpoints go to
+    `folder/checkpoint`, and `resume` goes on from the newest: on one machine, losses, weights,
+    best step and telemetry are then those of a run that was never interrupted, bit for bit.
+
+    `stop_after` ends the unchanged schedule after that many updates. Where a run ends off the
+    validation grid, it is validated and measured there for this `Run` only: a resumed run that
+    goes further forgets it. `on_save` is called after each checkpoint. `should_stop` returns a
+    signal's number or None, and is asked between steps; without it SIGINT and SIGTERM are caught
+    for the length of this call. The telemetry's probe is drawn from the validation split.
+
+    Raises `UserError` for ids outside the model's vocabulary, a seed outside 0..2**32 - 1, a folder
+    that holds checkpoints without `resume` or those of another run with it, and a failed save.
+    """
+    if not 0 <= seed < 2**32:
+        raise UserError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
+    if stop_after is not None and stop_after < 0:
+        raise UserError(f"stop_after must not be negative, got {stop_after}")
+    if resume and folder is None:
+        raise UserError("resume needs the folder of the run to go on with")
+    _check_ids(model, data)
+    shown = progress or SilentProgress()
+    with contextlib.ExitStack() as stack:
+        if should_stop is None:
+            should_stop = stack.enter_context(stop_signals())
+        loop = _Loop(model, data, config, seed, optimizer or published_optimizer(config))
+        loop.stop_after = stop_after
+        loop.trackers, loop.progress, loop.on_save = tuple(trackers), shown, on_save
+        if folder is not None:
+            loop.open(Checkpoints(folder / "checkpoint"), resume)
+        if optimizer is None and loop.step == 0 and warmup_steps(config) < config.warmup:
+            notify(
+                f"warm-up shortened from {config.warmup} to {warmup_steps(config)} steps: "
+                f"the schedule has {config.steps}"
+            )
+        stack.callback(shown.stop)
+        for tracker in trackers:
+            stack.callback(tracker.finish)
+            tracker.start(loop.step)
+        shown.start(loop.step, loop.end)
+        return loop.run(should_stop)
+
+
+class _Loop:
+    """The state of a run between two steps, and what can be done to it."""
+
+    def __init__(
+        self,
+        model: Any,
+        data: Data,
+        config: TrainingConfig,
+        seed: int,
+        optimizer: optax.GradientTransformation,
+    ) -> None:
+        self.data, self.config, self.seed = data, config, seed
+        self.context: int = model.config.context
+        self.graphdef, params, self.rest = nnx.split(model, nnx.Param, ...)
+        # A plain nested dict: what optax's masks and labels expect to walk through.
+        self.params = placed(strong(nnx.to_pure_dict(params)))
+        self.state = placed(strong(optimizer.init(self.params)))
+        self.update = training_step(self.graphdef, optimizer)
+        self.root = dropout_root(seed)
+        self.batches = validation_batches(data.val, config, self.context)
+        self.probe = windows(
+            data.val,
+            batch=config.probe_windows,
+            context=self.context,
+            seed=config.probe_seed,
+            step=0,
+        )[:, :-1]
+        self.step = 0
+        self.saved = 0
+        self.diverged = False
+        self.best: _Best | None = None
+        self.record = Recorder()
+        self.pending: collections.deque[jax.Array] = collections.deque()
+        self.clock = Clock()
+        self.compiled = False
+        self.checkpoints: Checkpoints | None = None
+        self.trackers: tuple[Tracker, ...] = ()
+        self.progress: Progress = SilentProgress()
+        self.on_save: Callable[[Snapshot], None] | None = None
+        self.stop_after: int | None = None
+
+    @property
+    def end(self) -> int:
+        """The step this run will end at, if nothing happens."""
+        steps = self.config.steps
+        return steps if self.stop_after is None else min(steps, self.stop_after)
+
+    def run(self, should_stop: Callable[[], int | None]) -> Run:
+        """Go on until there is a reason to stop."""
+        if self.step == 0 and 0 in self.config.telemetry_steps:
+            self._measure()
+        reason, signal = self._reason_to_stop(should_stop)
+        while reason is None:
+            self._advance()
+            self._grid_events()
+            reason, signal = self._reason_to_stop(should_stop)
+        self._drain()
+        if not self.diverged:
+            self._save()
+        if self.diverged:
+            reason, signal = "diverged", None
+        kept, best = self.record.history(), self.best
+        if reason not in ("diverged", "interrupted"):
+            kept, best = self._closing_events(reason)
+        self._flush()
+        tokens = self.clock.steps * self.config.batch * self.context
+        return Run(
+            reason=reason,
+            signal=signal,
+            step=self.step,
+            best_step=best.step if best else None,
+            best_val=best.loss if best else None,
+            best=self._exported(best.params) if best else None,
+            last=None if self.diverged else self._exported(self.params),
+            history=kept,
+            compile_s=self.clock.compile_s,
+            train_s=self.clock.train_s,
+            tokens_per_second=tokens / self.clock.train_s if self.clock.train_s else 0.0,
+        )
+
+    def _reason_to_stop(
+        self, should_stop: Callable[[], int | None]
+    ) -> tuple[Reason | None, int | None]:
+        """Read off the state alone, so that a resumed run stops where the other one did."""
+        if self.diverged:
+            return "diverged", None
+        if self.step >= self.config.steps:
+            return "finished", None
+        if stalled(self.record.val_loss, self.config.patience):
+            return "patience", None
+        if self.stop_after is not None and self.step >= self.stop_after:
+            return "stopped", None
+        signal = should_stop()
+        return ("interrupted", signal) if signal is not None else (None, None)
+
+    def _advance(self) -> None:
+        """One update, handed to the device but not waited for."""
+        tokens = windows(
+            self.data.train,
+            batch=self.config.batch,
+            context=self.context,
+            seed=self.seed,
+            step=self.step,
+        )
+        arguments = (self.params, self.state, self.rest, tokens, self.root, np.uint32(self.step))
+        if not self.compiled:
+            self.progress.busy("compiling")
+            with self.clock.compiling():
+                self.params, self.state, loss = self.update(*arguments)
+            self.compiled = True
+        else:
+            self.clock.begin()
+            self.params, self.state, loss = self.update(*arguments)
+        self.clock.step()
+        self.step += 1
+        self.pending.append(loss)
+        if len(self.pending) > IN_FLIGHT:
+            self._receive()
+
+    def _receive(self) -> None:
+        """Wait for the oldest loss that is not here yet and note it."""
+        loss = np.float32(self.pending.popleft())
+        if self.diverged:
+            return
+        self.record.train_loss.append(loss)
+        done = len(self.record.train_loss)
+        self._log(done, {"train_loss": float(loss)})
+        if not np.isfinite(loss):
+            self.diverged = True
+            return
+        seconds = self.clock.seconds_a_step(len(self.pending))
+        if seconds:
+            self.progress.update(
+                done,
+                loss=float(loss),
+                tokens_per_second=self.config.batch * self.context / seconds,
+                seconds_left=seconds * max(0, self.end - done),
+            )
+
+    def _drain(self) -> None:
+        """Wait for every step handed to the device; a divergence sets the step it showed at."""
+        while self.pending:
+            self._receive()
+        if not self.diverged:
+            jax.block_until_ready(self.params)
+        self.clock.rest()
+        if self.diverged:
+            self.step = len(self.record.train_loss)
+
+    def _grid_events(self) -> None:
+        """What the configuration, and nothing else, wants done after this step."""
+        if self.diverged:
+            self._drain()
+            return
+        config, last = self.config, self.step == self.config.steps
+        validate = last or self.step % config.val_every == 0
+        look = self.step in config.telemetry_steps
+        save = last or self.step % config.checkpoint_every == 0
+        if not (validate or look or save):
+            return
+        self._drain()
+        if validate and not self.diverged:
+            self._validate()
+        if look and not self.diverged:
+            self._measure()
+        if save and not self.diverged:
+            self._save()
+
+    def _validate(self) -> None:
+        self.progress.busy("validating")
+        loss = mean_loss(self.graphdef, self.params, self.rest, self.batches)
+        self.record.val_step.append(self.step)
+        self.record.val_loss.append(loss)
+        if improves(loss, self.best.loss if self.best else None):
+            self.best = self._as_best(loss)
+        self._log(self.step, {"val_loss": loss} | self._speed())
+        # No step could bring back weights whose loss is not a number.
+        self.diverged = not math.isfinite(loss)
+
+    def _as_best(self, loss: float) -> _Best:
+        # A copy: the next step takes the parameters' own memory.
+        return _Best(self.step, loss, placed(self.params))
+
+    def _measured(self) -> dict[str, np.ndarray]:
+        self.progress.busy("measuring")
+        return measure(nnx.merge(self.graphdef, self.params, self.rest), self.probe)
+
+    def _measure(self) -> None:
+        measurement = self._measured()
+        self.record.telemetry[self.step] = measurement
+        self._log(self.step, _path_means(measurement))
+
+    def _closing_events(self, reason: Reason | None) -> tuple[History, _Best | None]:
+        """The history and the best of this run, with its end judged and measured there."""
+        closing, best = Recorder(self.record.history()), self.best
+        if reason == "stopped" and self.step not in closing.val_step:
+            loss = mean_loss(self.graphdef, self.params, self.rest, self.batches)
+            closing.val_step.append(self.step)
+            closing.val_loss.append(loss)
+            if improves(loss, best.loss if best else None):
+                best = self._as_best(loss)
+            self._log(self.step, {f"{CLOSING}val_loss": loss})
+        if self.config.telemetry_at and self.step not in closing.telemetry:
+            measurement = self._measured()
+            closing.telemetry[self.step] = measurement
+            means = _path_means(measurement)
+            self._log(self.step, {f"{CLOSING}{name}": mean for name, mean in means.items()})
+        return closing.history(), best
+
+    def open(self, checkpoints: Checkpoints, resume: bool) -> None:
+        """Save to these checkpoints, and with `resume` go on from the newest."""
+        steps = checkpoints.steps()
+        if steps and not resume:
+            raise UserError(
+                f"{checkpoints.folder} holds the checkpoint of step {steps[-1]}: "
+                "resume, or choose another folder"
+            )
+        checkpoints.prepare()
+        self.checkpoints = checkpoints
+        if not steps:
+            return
+        step = steps[-1]
+        state = checkpoints.state(step)
+        _check_identity(state["run"], self._identity())
+        like = {"params": self.params, "optimizer": self.state}
+        if state["best_step"] is not None:
+            like["best"] = self.params
+        trees = checkpoints.restore(step, like)
+        self.params, self.state = trees["params"], trees["optimizer"]
+        self.record = Recorder(History.from_arrays(checkpoints.history(step)))
+        if state["best_step"] is not None:
+            self.best = _Best(state["best_step"], state["best_val"], trees["best"])
+        times = state["times"]
+        self.clock = Clock(times["compile_s"], times["train_s"], times["steps"])
+        self.step = self.saved = step
+
+    def _save(self) -> None:
+        """Save what the grid gave, unless it is saved or its weights would spoil what is."""
+        if not bool(all_finite(self.params)):
+            self.diverged = True
+            return
+        if self.step == self.saved or self.checkpoints is None:
+            return
+        self.progress.busy("saving")
+        self._flush()
+        best = self.best
+        trees = {"params": self.params, "optimizer": self.state}
+        if best:
+            trees["best"] = best.params
+        history = self.record.history()
+        clock = self.clock
+        state = {
+            "run": self._identity(),
+            "best_step": best.step if best else None,
+            "best_val": best.loss if best else None,
+            "times": {"compile_s": clock.compile_s, "train_s": clock.train_s, "steps": clock.steps},
+        }
+        self.checkpoints.save(self.step, trees, history.arrays(), state)
+        self.saved = self.step
+        if self.on_save is not None:
+            exported = self._exported(best.params) if best else None
+            self.on_save(
+                Snapshot(self.step, history, state["best_step"], state["best_val"], exported)
+            )
+
+    def _identity(self) -> dict[str, Any]:
+        """What a resumed run must share with the saved one."""
+        digests = {
+            f"{name}_ids": hashlib.sha256(ids.astype(np.int32).tobytes()).hexdigest()
+            for name, ids in (("train", self.data.train), ("val", self.data.val))
+        }
+        return json.loads(json.dumps({**dc.asdict(self.config), "seed": self.seed, **digests}))
+
+    def _exported(self, params: Any) -> Any:
+        return nnx.state(nnx.merge(self.graphdef, params, self.rest), nnx.Param)
+
+    def _speed(self) -> dict[str, float]:
+        seconds = self.clock.seconds_a_step(0)
+        return {"tokens_per_second": self.config.batch * self.context / seconds} if seconds else {}
+
+    def _log(self, step: int, metrics: dict[str, float]) -> None:
+        for tracker in self.trackers:
+            tracker.log(step, metrics)
+
+    def _flush(self) -> None:
+        for tracker in self.trackers:
+            tracker.flush()
+
+
+def _path_means(measurement: dict[str, np.ndarray]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name in ("path_length", "turning_angle", "straightness"):
+        values = measurement.get(name)
+        if values is not None and np.isfinite(values).any():
+            found[name] = float(np.nanmean(values, dtype=np.float64))
+    return found
+
+
+def _check_ids(model: Any, data: Data) -> None:
+    """Out of range, an id would read a wrong row or give NaN, in silence."""
+    vocabulary = model.config.vocabulary
+    for name, ids in (("training", data.train), ("validation", data.val)):
+        if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary:
+            raise UserError(
+                f"the {name} split holds ids from {ids.min()} to {ids.max()}, the model's "
+                f"vocabulary has 0 to {vocabulary - 1}: build the model for this corpus"
+            )
+
+
+def _check_identity(saved: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name in wanted:
+        if saved.get(name) != wanted[name]:
+            raise UserError(
+                f"the checkpoint was saved with another {name} ({saved.get(name)}, not "
+                f"{wanted[name]}): resume with the run's own, or choose another folder"
+            )

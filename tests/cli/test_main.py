@@ -1,0 +1,147 @@
+"""The command as a process: exit statuses, streams, and what it does not import."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from velocity_ledger.cli import main
+from velocity_ledger.errors import UserError
+
+
+def python(*words, **options):
+    environment = {**os.environ, "VELOCITY_LEDGER_NO_REEXEC": "1", **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, env=environment, **options
+    )
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    paths = os.pathsep.join(p for p in sys.path if p)
+    monkeypatch.setenv("PYTHONPATH", paths)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["compare", "--help"], ["render"], ["--version"]])
+def test_words_alone_import_nothing_heavy(words):
+    code = f"""
+        import sys
+        from velocity_ledger.cli import main
+        main({words!r})
+        heavy = "jax flax numpy xarray pandas matplotlib scipy optax orbax h5py".split()
+        print([name for name in heavy if name in sys.modules], file=sys.stderr)
+    """
+    done = python("-c", textwrap.dedent(code))
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_help_takes_less_than_half_a_second_of_processor_time():
+    code = "import time; from velocity_ledger.cli import main; main(['compare', '--help']); "
+    code += "import sys; print(time.process_time(), file=sys.stderr)"
+    assert min(float(python("-c", code).stderr) for _ in range(3)) < 0.5
+
+
+def test_the_environment_is_set_before_jax_is_imported():
+    code = """
+        import os, sys
+        seen = []
+        class Spy:
+            def find_spec(self, name, path=None, target=None):
+                if name == "jax":
+                    seen.append(os.environ.get("JAX_PLATFORMS"))
+                    seen.append(os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE"))
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Spy())
+        from velocity_ledger.cli import main
+        assert main(["compare", "--device", "cpu", "--preset", "smoke"]) == 130
+        print(seen)
+    """
+    done = python("-c", textwrap.dedent(code), env={"JAX_PLATFORMS": "tpu"})
+    assert done.stdout == "['cpu', 'false']\n", done.stderr
+
+
+def test_a_mistake_is_one_line_and_exit_2():
+    done = python("-m", "velocity_ledger", "compare", "--model.width", "wide")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("velocity-ledger: error: ")
+
+
+def test_a_folder_that_is_no_run_is_one_line_and_exit_2(tmp_path):
+    done = python("-m", "velocity_ledger", "render", str(tmp_path / "nowhere"))
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "nowhere" in line
+
+
+def test_a_user_error_inside_a_verb_is_told_the_same_way(monkeypatch, capsys):
+    def refuse(options, command):
+        raise UserError("no such\nvariant")
+
+    monkeypatch.setattr("velocity_ledger.cli._verbs.call", refuse)
+    assert main(["describe"]) == 2
+    assert capsys.readouterr().err == "velocity-ledger: error: no such variant\n"
+
+
+def test_ctrl_c_before_training_exits_130(monkeypatch, capsys):
+    def interrupted(options, command):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("velocity_ledger.cli._verbs.call", interrupted)
+    assert main(["describe"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_other_exceptions_are_not_hidden(monkeypatch):
+    def broken(options, command):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("velocity_ledger.cli._verbs.call", broken)
+    with pytest.raises(ZeroDivisionError):
+        main(["describe"])
+
+
+def test_a_reader_that_goes_away_is_no_failure():
+    code = """
+        import sys
+        from velocity_ledger.cli import _main
+        def call(options, command):
+            for k in range(100_000):
+                print(k)
+            print("came to the end", file=sys.stderr)
+            return 0
+        _main._call = call
+        sys.argv = ["velocity-ledger", "describe"]
+        _main.run()
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline() == "0\n"
+    process.stdout.close()
+    assert process.stderr.read() == "came to the end\n"
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_narrow_encoding_does_not_crash(encoding):
+    words = ("-m", "velocity_ledger", "compare", "--help")
+    done = python(*words, env={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--model.width" in done.stdout
+
+
+def test_the_article_s_script_is_the_paper_preset():
+    script = "scripts/velocity_ledger.py"
+    done = python(script, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "(default: paper)" in done.stdout
+    assert "--training.steps INT" in done.stdout and "(default: 12000)" in done.stdout

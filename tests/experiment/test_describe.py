@@ -1,0 +1,48 @@
+"""What a configuration costs, told without computing."""
+
+import dataclasses as dc
+import json
+
+import pytest
+
+from velocity_ledger import integrators
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import PRESETS, describe
+from velocity_ledger.model import GPT, count_parameters
+
+
+def test_published_parameter_counts():
+    found = {d["variant"]: d["parameters"] for d in describe(PRESETS["paper"])}
+    assert found == {
+        "plain": 2_724_864, "ledger": 2_724_864, "ngpt-lite": 2_722_560, "ngpt-ledger": 2_722_560,
+    }  # fmt: skip
+
+
+def test_own_parameters_are_the_step_scales():
+    found = {d["variant"]: d["integrator_parameters"] for d in describe(PRESETS["paper"])}
+    assert found == {"plain": 0, "ledger": 0, "ngpt-lite": 2304, "ngpt-ledger": 2304}
+
+
+@pytest.mark.parametrize("scan", [False, True])
+def test_counts_are_those_of_the_built_model(scan):
+    config = PRESETS["smoke"]
+    config = dc.replace(config, model=dc.replace(config.model, scan=scan))
+    for record in describe(config):
+        model = GPT(config.model, integrators.parse(record["variant"]), rngs=0)
+        assert record["parameters"] == count_parameters(model)
+        assert record["flops_per_token_forward"] == model.flops_per_token()
+        assert record["flops_per_token_training"] == 3 * model.flops_per_token()
+
+
+def test_it_is_strict_json_and_grows_with_the_batch():
+    config = PRESETS["quick"]
+    found = describe(config)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    double = dc.replace(config, training=dc.replace(config.training, batch=64))
+    assert describe(double)[0]["memory_bytes"] > 1.5 * found[0]["memory_bytes"]
+    assert all(d["description"] and d["memory_formula"] for d in found)
+
+
+def test_unknown_variant():
+    with pytest.raises(UserError, match="ledgr"):
+        describe(dc.replace(PRESETS["smoke"], variants=("ledgr",)))

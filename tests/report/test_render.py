@@ -1,0 +1,108 @@
+"""Figures from a bundle alone: what is written, and that the same bundle gives the same bytes."""
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.report import render
+
+NAMES = ("validation", "paths", "depth")
+
+
+def test_all_figures_in_all_formats(bundle_of):
+    bundle = bundle_of()
+    written = render(bundle)
+    expected = [bundle / "figures" / f"{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
+    assert written == expected
+    for path in written:
+        if path.suffix == ".png":
+            assert path.read_bytes().startswith(b"\x89PNG")
+        else:
+            assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    assert {p.name for p in (bundle / "figures").iterdir()} == {p.name for p in written}
+
+
+def test_the_same_bundle_gives_the_same_bytes(bundle_of, tmp_path):
+    bundle = bundle_of(seeds=(0, 1))
+    first = {p.name: p.read_bytes() for p in render(bundle, tmp_path / "a")}
+    # In another process, whose hashes are salted otherwise and whose reader prefers another look.
+    shutil.copytree(bundle, tmp_path / "copy")
+    (tmp_path / "matplotlibrc").write_text("font.size: 30\nlines.linewidth: 9\nbackend: TkAgg\n")
+    code = "import sys; from velocity_ledger.report import render; render(*sys.argv[1:])"
+    environment = {k: v for k, v in os.environ.items() if k != "DISPLAY"}
+    environment |= {
+        "MPLBACKEND": "TkAgg",
+        "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"),
+        "PYTHONHASHSEED": "77",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "SOURCE_DATE_EPOCH": "1",
+    }
+    words = [sys.executable, "-c", code, str(tmp_path / "copy"), str(tmp_path / "b")]
+    subprocess.run(words, env=environment, check=True)
+    second = {p.name: p.read_bytes() for p in (tmp_path / "b").iterdir()}
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_pyplot_and_jax_are_not_imported(bundle_of, tmp_path):
+    code = (
+        "import sys; from velocity_ledger.report import render; render(*sys.argv[1:]); "
+        "print([m for m in ('matplotlib.pyplot', 'tkinter', 'jax') if m in sys.modules])"
+    )
+    words = [sys.executable, "-c", code, str(bundle_of(seeds=(0,))), str(tmp_path)]
+    path = os.pathsep.join(p for p in sys.path if p)
+    done = subprocess.run(
+        words, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_a_chosen_folder_and_format(bundle_of, tmp_path):
+    bundle = bundle_of(("ledger",), (3,))
+    assert render(bundle, tmp_path / "x" / "y", ("svg", "svg")) == [
+        tmp_path / "x" / "y" / f"{name}.svg" for name in NAMES
+    ]
+    assert not (bundle / "figures").exists()
+
+
+def test_nothing_measured_yet_is_said(bundle_of, tmp_path):
+    bundle = bundle_of(("plain",), (0,), validations=0, checkpoints=())
+    with pytest.raises(UserError, match="no measurements yet"):
+        render(bundle, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_just_begun_is_drawn_as_far_as_it_got(bundle_of):
+    bundle = bundle_of(("plain", "ledger"), (0, 1), validations=0, checkpoints=(0,))
+    assert {path.stem for path in render(bundle)} == {"paths", "depth"}
+
+
+def test_a_diverged_cell_and_one_validation_are_drawn(bundle_of):
+    assert len(render(bundle_of(("plain", "ledger"), (0, 1), diverged=True))) == 6
+    assert len(render(bundle_of(("plain", "ledger"), (0,), validations=1))) == 6
+
+
+def test_missing_cells_of_some_variants_are_left_out(bundle_of):
+    bundle = bundle_of()
+    shutil.rmtree(bundle / "cells" / "plain")  # The reference of the differences.
+    shutil.rmtree(bundle / "cells" / "ledger" / "1")
+    assert len(render(bundle)) == 6
+
+
+@pytest.mark.parametrize("formats", [("gif",), ("png", "jpeg"), ()])
+def test_an_unknown_format_is_refused(bundle_of, formats):
+    with pytest.raises(UserError, match="a format is one of png, svg"):
+        render(bundle_of(("plain",), (0,)), formats=formats)
+
+
+def test_no_bundle_and_no_place_to_write_are_refused(bundle_of, tmp_path):
+    with pytest.raises(UserError, match="nowhere"):
+        render(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write"):
+        render(bundle_of(("plain",), (0,)), tmp_path / "file")

@@ -1,0 +1,154 @@
+"""Null models against their closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import ledger, ngpt_ledger, ngpt_lite, plain
+from velocity_ledger.telemetry import null_of_checkpoint, null_path, path_dataset, summarise
+
+N, WIDTH = 12, 48
+
+
+def null(integrator, increments=None, **more):
+    increments = np.ones(N) if increments is None else increments
+    settings = {"sub_updates": N, "increments": increments, "initial_norm": 1.0, "width": WIDTH}
+    return null_path(integrator, **(settings | more))
+
+
+def ema_coordinates(mu: float, lengths: np.ndarray, damped: bool = True) -> np.ndarray:
+    """Steps of the heavy ball in the coordinates of the increments, from its definition."""
+    n = len(lengths)
+    k, j = np.indices((n, n))
+    gain = 1 - mu if damped else 1.0
+    return np.where(j <= k, gain * mu ** np.clip(k - j, 0, None), 0.0) * lengths
+
+
+def ema_null(mu: float, lengths: np.ndarray, initial: float, damped: bool = True):
+    steps = ema_coordinates(mu, lengths, damped)
+    norms = np.linalg.norm(steps, axis=1)
+    cosine = np.sum(steps[1:] * steps[:-1], 1) / (norms[1:] * norms[:-1])
+    path, total = norms.sum(), steps.sum(0)
+    return {
+        "path_length": path,
+        "turning_angle": np.degrees(np.arccos(cosine)).mean(),
+        "straightness": np.linalg.norm(total) / path,
+        "path_over_norm": path / math.hypot(np.linalg.norm(total), initial),
+    }
+
+
+def test_plain_turns_at_right_angles():
+    path = null(plain())
+    assert path["path_length"] == pytest.approx(12, rel=1e-6)
+    assert path["turning_angle"] == pytest.approx(90, rel=1e-6)
+    assert path["straightness"] == pytest.approx(1 / math.sqrt(12), rel=1e-6)
+    assert path["path_over_norm"] == pytest.approx(12 / math.sqrt(13), rel=1e-6)
+
+
+def test_the_published_ledger_is_short_and_turns_little_from_its_filter_alone():
+    path = null(ledger(mu=0.9))
+    assert path["path_length"] / null(plain())["path_length"] == pytest.approx(0.18476, abs=5e-6)
+    assert path["turning_angle"] == pytest.approx(32.31, abs=5e-3)
+    assert path["straightness"] == pytest.approx(0.7821, abs=5e-5)
+
+
+def test_the_turn_tends_to_arccos_mu():
+    n = 200
+    path = null(ledger(mu=0.9), np.ones(n), sub_updates=n, width=256, frames=1)
+    limit = math.degrees(math.acos(0.9))
+    assert limit < path["turning_angle"] < limit + 1
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    mu=st.floats(-0.95, 0.95),
+    damped=st.booleans(),
+    lengths=st.lists(st.floats(0.01, 100), min_size=N, max_size=N),
+    initial=st.floats(0, 50),
+)
+def test_any_lengths_agree_with_the_filter_written_out(mu, damped, lengths, initial):
+    path = null(ledger(mu=mu, damped=damped), lengths, initial_norm=initial)
+    for name, value in ema_null(mu, np.array(lengths), initial, damped).items():
+        assert path[name] == pytest.approx(value, rel=2e-5, abs=2e-3), name
+
+
+def test_a_sphere_agrees_with_the_rule_written_out():
+    lengths = np.linspace(0.5, 3, N)
+    radius, velocity = math.sqrt(WIDTH), np.zeros(N + 1)
+    x = np.zeros(N + 1)
+    x[0] = radius
+    states = [x]
+    for k, length in enumerate(lengths):
+        velocity = 0.9 * velocity
+        velocity[k + 1] += 0.1 * length
+        x = (x + velocity) * radius / np.linalg.norm(x + velocity)
+        states.append(x)
+    steps = np.diff(states, axis=0)
+    path = null(ngpt_ledger(mu=0.9), lengths, initial_norm=123.0)
+    length = np.linalg.norm(steps, axis=1).sum()
+    assert path["path_length"] == pytest.approx(length, rel=1e-5)
+    assert path["final_norm"] == pytest.approx(radius, rel=1e-6)
+    assert path["path_over_norm"] == pytest.approx(length / radius, rel=1e-5)
+
+
+def test_learned_step_scales_are_used():
+    lengths = np.ones(N)
+    alpha = np.full((N, WIDTH), 0.25, np.float32)
+    scaled = null(ngpt_lite(), lengths, parameters={"alpha": alpha})
+    shorter = null(ngpt_lite(), 0.25 * lengths)
+    assert scaled["path_length"] == pytest.approx(shorter["path_length"], rel=1e-5)
+    assert scaled["path_length"] < 0.5 * null(ngpt_lite(), lengths)["path_length"]
+
+
+def test_uneven_step_scales_are_averaged_over_seeded_frames():
+    alpha = np.random.default_rng(0).random((N, WIDTH), np.float32) + 0.5
+    first = null(ngpt_lite(), parameters={"alpha": alpha}, seed=1)
+    assert first == null(ngpt_lite(), parameters={"alpha": alpha}, seed=1)
+    other = null(ngpt_lite(), parameters={"alpha": alpha}, seed=2)
+    assert first != other
+    assert other["path_length"] == pytest.approx(first["path_length"], rel=0.02)
+
+
+def test_without_learned_parameters_the_frame_does_not_matter():
+    for name, value in null(ledger(), seed=1, frames=1).items():
+        assert null(ledger(), seed=2)[name] == pytest.approx(value, rel=1e-5, abs=1e-3), name
+
+
+def test_zero_increments_have_no_angle_and_are_no_step():
+    path = null(plain(), np.array([1.0, 0, 1, 1] * 3))
+    assert path["path_length"] == pytest.approx(9, rel=1e-6)
+    assert path["turning_angle"] == pytest.approx(90, rel=1e-6)
+    assert math.isnan(null(plain(), np.zeros(N))["straightness"])
+
+
+def test_deeper_than_wide_is_orthogonal_within_groups():
+    n = 20
+    path = null(plain(), np.ones(n), sub_updates=n, width=8, frames=64)
+    assert path["path_length"] == pytest.approx(n, rel=1e-6)
+    assert path["turning_angle"] == pytest.approx(90, abs=3)
+
+
+def test_null_of_a_checkpoint_uses_its_mean_increments_and_start():
+    rng = np.random.default_rng(0)
+    increment = rng.random((N, 6), np.float32)
+    measured = {"increment": increment, "initial_norm": rng.random(6, np.float32)}
+    data = path_dataset({0: measured, 5: measured}, windows=2)
+    path = null_of_checkpoint(data, 5, ledger(), width=WIDTH)
+    start = measured["initial_norm"].mean()
+    assert path == pytest.approx(null(ledger(), increment.mean(1), initial_norm=start), rel=1e-5)
+    with pytest.raises(UserError, match="step 6"):
+        null_of_checkpoint(data, 6, ledger(), width=WIDTH)
+    with pytest.raises(UserError, match="initial_norm"):
+        null_of_checkpoint(data.drop_vars("initial_norm"), 5, ledger(), width=WIDTH)
+    assert set(path) >= set(summarise(data, 5)) - {"angles", "zero_steps"}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"sub_updates": 3}, {"width": 0}, {"frames": 0}, {"parameters": {"mu": 1.0}}]
+)
+def test_wrong_sizes_are_refused(wrong):
+    with pytest.raises(UserError):
+        null(plain(), **wrong)

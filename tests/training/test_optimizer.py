@@ -1,0 +1,74 @@
+import dataclasses as dc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from velocity_ledger.training import TrainingConfig, optimizer, schedule, warmup_steps
+
+PAPER = TrainingConfig()
+
+
+def expected(config: TrainingConfig, warmup: int) -> np.ndarray:
+    i = np.arange(config.steps + 1, dtype=float)
+    p, q = config.peak_rate, config.final_rate
+    angle = np.pi * (i - warmup) / (config.steps - warmup)
+    cosine = q + (p - q) * (1 + np.cos(angle)) / 2
+    return np.where(i < warmup, p * i / max(warmup, 1), cosine)
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 200])
+def test_schedule_is_the_written_one(warmup: int) -> None:
+    config = dc.replace(PAPER, steps=1000, warmup=warmup)
+    rates = jax.vmap(schedule(config))(jnp.arange(1001))
+    np.testing.assert_allclose(rates, expected(config, warmup), rtol=1e-5, atol=1e-9)
+
+
+def test_schedule_of_the_published_run_at_its_corners() -> None:
+    rate = schedule(PAPER)
+    for step, value in ((0, 0.0), (100, 5e-4), (200, 1e-3), (12_000, 1e-4)):
+        assert float(rate(step)) == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("steps", "warmup", "used"), [(1, 200, 0), (10, 200, 1), (200, 200, 20), (201, 200, 200)]
+)
+def test_warmup_is_shortened_where_the_schedule_is_no_longer(
+    steps: int, warmup: int, used: int
+) -> None:
+    config = dc.replace(PAPER, steps=steps, warmup=warmup)
+    assert warmup_steps(config) == used
+    rates = [float(schedule(config)(i)) for i in range(steps)]
+    assert np.isfinite(rates).all() and max(rates) == pytest.approx(1e-3)
+
+
+def test_optimizer_decays_every_parameter_biases_too() -> None:
+    config = dc.replace(PAPER, warmup=0, weight_decay=0.5)
+    tx = optimizer(config)
+    params = {"kernel": jnp.ones((2, 2)), "bias": jnp.ones(2)}
+    updates, _ = tx.update(jax.tree.map(jnp.zeros_like, params), tx.init(params), params)
+    for leaf in jax.tree.leaves(updates):
+        np.testing.assert_allclose(leaf, -0.5e-3, rtol=1e-5)
+
+
+def test_optimizer_clips_then_takes_the_adam_step() -> None:
+    config = dc.replace(PAPER, warmup=0, weight_decay=0.0, clip=1.0)
+    tx, params = optimizer(config), {"a": jnp.zeros(4)}
+    # Two steps, as the first step of Adam does not depend on the gradient's size.
+    gradients = [np.full(4, 100.0), np.full(4, 0.1)]
+    state, updates = tx.init(params), params
+    for g in gradients:
+        updates, state = tx.update({"a": jnp.asarray(g, jnp.float32)}, state, params)
+    clipped = [g / max(1.0, float(np.linalg.norm(g))) for g in gradients]
+    m = 0.9 * 0.1 * clipped[0] + 0.1 * clipped[1]
+    v = 0.999 * 0.001 * clipped[0] ** 2 + 0.001 * clipped[1] ** 2
+    adam = (m / (1 - 0.9**2)) / (np.sqrt(v / (1 - 0.999**2)) + 1e-8)
+    rate = expected(config, 0)[1]
+    np.testing.assert_allclose(updates["a"], -rate * adam, rtol=1e-4)
+
+
+def test_optimizer_is_one_object_for_equal_configurations() -> None:
+    assert optimizer(PAPER) is optimizer(dc.replace(PAPER))
+    assert isinstance(optimizer(PAPER), optax.GradientTransformation)

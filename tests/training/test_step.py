@@ -1,0 +1,129 @@
+import dataclasses as dc
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import nnx
+
+from training.tiny import TRACES, Tiny, assert_same, make_data
+from velocity_ledger.corpus import windows
+from velocity_ledger.training._step import DROPOUT, dropout_root, placed, strong, training_step
+
+ROOT = dropout_root(0)
+TOKENS = windows(make_data().train, batch=4, context=8, seed=0, step=0)
+
+
+def pieces(model: Any, tx: optax.GradientTransformation) -> tuple[Any, Any, Any, Any]:
+    graphdef, params, rest = nnx.split(model, nnx.Param, ...)
+    params = placed(strong(nnx.to_pure_dict(params)))
+    return training_step(graphdef, tx), params, placed(strong(tx.init(params))), rest
+
+
+def loss_at(index: int, seed: int = 0) -> float:
+    step, params, state, rest = pieces(Tiny(), optax.sgd(0.1))
+    return float(step(params, state, rest, TOKENS, dropout_root(seed), np.uint32(index))[2])
+
+
+def test_dropout_depends_on_seed_and_step_alone() -> None:
+    assert loss_at(3) == loss_at(3)
+    assert len({loss_at(0), loss_at(1), loss_at(2**31), loss_at(0, seed=1)}) == 4
+
+
+def test_dropout_key_is_the_documented_one() -> None:
+    import hashlib
+
+    assert int.from_bytes(hashlib.sha256(b"dropout").digest()[:4], "big") == DROPOUT
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(5), DROPOUT), 7)
+    model = Tiny()
+    logits = model(TOKENS[:, :-1], key=key)
+    wanted = optax.softmax_cross_entropy_with_integer_labels(logits, TOKENS[:, 1:]).mean()
+    assert loss_at(7, seed=5) == pytest.approx(float(wanted), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 4295, 2**31, 2**32 - 1])
+def test_every_legal_seed_has_its_own_root(seed: int) -> None:
+    other = dropout_root((seed + 1) % 2**32)
+    assert not np.array_equal(jax.random.key_data(dropout_root(seed)), jax.random.key_data(other))
+
+
+def test_one_step_is_the_gradient_step_of_the_mean_loss() -> None:
+    model = Tiny(config=dc.replace(Tiny().config, dropout=0.0))
+    step, params, state, rest = pieces(model, optax.sgd(0.5))
+    graphdef, before, _ = nnx.split(model, nnx.Param, ...)
+
+    def objective(p: Any) -> jax.Array:
+        logits = nnx.merge(graphdef, p, rest)(TOKENS[:, :-1])
+        return optax.softmax_cross_entropy_with_integer_labels(logits, TOKENS[:, 1:]).mean()
+
+    gradient = nnx.to_pure_dict(jax.grad(objective)(before))
+    after, _, _ = step(params, state, rest, TOKENS, ROOT, np.uint32(0))
+    wanted = jax.tree.map(lambda p, g: p - 0.5 * g, nnx.to_pure_dict(before), gradient)
+    for a, b in zip(jax.tree.leaves(after), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_buffers_are_donated_and_the_model_keeps_its_own() -> None:
+    model = Tiny()
+    step, params, state, rest = pieces(model, optax.adam(0.1))
+    before = jax.device_get(nnx.to_pure_dict(nnx.state(model, nnx.Param)))
+    step(params, state, rest, TOKENS, ROOT, np.uint32(0))
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(params))
+    assert_same(nnx.to_pure_dict(nnx.state(model, nnx.Param)), before)
+
+
+def test_a_parameter_that_starts_at_one_moves() -> None:
+    step, params, state, rest = pieces(Tiny(), optax.adamw(1e-4))
+    params, _, _ = step(params, state, rest, TOKENS, ROOT, np.uint32(0))
+    assert params["gate"].dtype == jnp.float32
+    assert bool(jnp.all(params["gate"] != 1.0))
+
+
+OPTIMIZERS = {
+    "sgd": optax.sgd(0.1),
+    "adamw-masked": optax.adamw(1e-3, mask=lambda p: jax.tree.map(lambda x: x.ndim > 1, p)),
+    "muon": optax.contrib.muon(1e-3),
+    "lbfgs": optax.lbfgs(),
+    "plateau": optax.chain(optax.sgd(0.1), optax.contrib.reduce_on_plateau()),
+    "noise": optax.chain(optax.add_noise(0.1, 0.5, 0), optax.sgd(0.1)),
+    "schedule-free": optax.contrib.schedule_free_adamw(1e-3),
+    "several-steps": optax.MultiSteps(optax.adam(1e-3), 2).gradient_transformation(),
+    "injected": optax.inject_hyperparams(optax.adam)(learning_rate=optax.constant_schedule(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_any_optax_transformation_runs_and_is_traced_once(name: str) -> None:
+    step, params, state, rest = pieces(Tiny(), OPTIMIZERS[name])
+    names = jax.tree.structure(state)
+    losses, traces = [], []
+    for index in range(4):
+        params, state, loss = step(params, state, rest, TOKENS, ROOT, np.uint32(index))
+        losses.append(float(loss))
+        traces.append(TRACES[0])
+    assert jax.tree.structure(state) == names
+    assert len(set(traces)) == 1, "traced again after the first step"
+    assert np.isfinite(losses).all() and len(set(losses)) == 4
+
+
+class Projected(Tiny):
+    """Carries an integrator whose hook keeps one parameter on the unit sphere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.integrator = Projection()
+
+
+class Projection:
+    def project(self, params: Any) -> Any:
+        gate = params["gate"]
+        return params | {"gate": gate / jnp.linalg.norm(gate)}
+
+
+def test_the_integrators_projection_follows_every_step() -> None:
+    step, params, state, rest = pieces(Projected(), optax.sgd(0.1))
+    for index in range(2):
+        params, state, _ = step(params, state, rest, TOKENS, ROOT, np.uint32(index))
+        assert float(jnp.linalg.norm(params["gate"])) == pytest.approx(1.0, abs=1e-6)

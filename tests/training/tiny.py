@@ -1,0 +1,100 @@
+"""A model small enough to compile in a second, called as the GPT is."""
+
+import dataclasses as dc
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+from velocity_ledger.training import Data, TrainingConfig
+
+TRACES = [0]
+
+
+@dc.dataclass(frozen=True)
+class TinyConfig:
+    context: int = 8
+    vocabulary: int = 7
+    dropout: float = 0.3
+
+
+class Tiny(nnx.Module):
+    """An embedding, one gate that starts at exactly 1, and a head."""
+
+    def __init__(self, seed: int = 0, config: TinyConfig = TinyConfig()) -> None:
+        rngs = nnx.Rngs(seed)
+        self.config = config
+        self.embed = nnx.Embed(config.vocabulary, 6, rngs=rngs)
+        self.gate = nnx.Param(jnp.ones(6))
+        self.head = nnx.Linear(6, config.vocabulary, rngs=rngs)
+
+    def __call__(self, tokens: Any, *, key: Any = None, record: Any = None) -> Any:
+        TRACES[0] += 1
+        x = self.embed(tokens)
+        if key is not None:
+            keep = 1.0 - self.config.dropout
+            x = jnp.where(jax.random.bernoulli(key, keep, x.shape), x / keep, 0.0)
+        y = jnp.tanh(self.gate[...] * x)
+        if record is None:
+            return self.head(y)
+        length = jnp.linalg.norm(y, axis=-1)
+        return self.head(y), {"path_length": length, "step_length": length[None]}
+
+
+CONFIG = TrainingConfig(
+    steps=20,
+    batch=4,
+    peak_rate=3e-2,
+    final_rate=3e-3,
+    warmup=3,
+    val_every=6,
+    val_batches=2,
+    checkpoint_every=5,
+    probe_windows=2,
+)
+
+
+def make_data(seed: int = 0, vocabulary: int = 7) -> Data:
+    """Tokens with something to learn: most follow the one before by 1."""
+    generator = np.random.default_rng(seed)
+    steps = np.where(generator.random(2000) < 0.7, 1, generator.integers(0, vocabulary, 2000))
+    ids = (np.cumsum(steps) % vocabulary).astype(np.int32)
+    return Data(ids[:1800], ids[1800:])
+
+
+def poisoned(at: int, value: float = float("nan")) -> optax.GradientTransformation:
+    """Adam whose update number `at` (from 0) is `value` everywhere."""
+
+    def update(updates: Any, state: Any, params: Any = None) -> Any:
+        del params
+        bad = jax.tree.map(lambda u: jnp.where(state == at, value, u), updates)
+        return bad, state + 1
+
+    poison = optax.GradientTransformation(lambda params: jnp.int32(0), update)
+    return optax.chain(optax.adam(1e-2), poison)
+
+
+def assert_same(a: Any, b: Any) -> None:
+    """Two trees of arrays agree bit for bit."""
+    assert jax.tree.structure(a) == jax.tree.structure(b)
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        x, y = np.asarray(x), np.asarray(y)
+        assert x.dtype == y.dtype and x.shape == y.shape
+        assert x.tobytes() == y.tobytes()
+
+
+def assert_same_run(a: Any, b: Any) -> None:
+    """Two runs agree bit for bit in all but their times."""
+    assert (a.reason, a.step, a.best_step, a.best_val) == (
+        b.reason,
+        b.step,
+        b.best_step,
+        b.best_val,
+    )
+    assert_same(a.best, b.best)
+    assert_same(a.last, b.last)
+    assert a.history.arrays().keys() == b.history.arrays().keys()
+    assert_same(a.history.arrays(), b.history.arrays())
