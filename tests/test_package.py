@@ -12,6 +12,8 @@ import zipfile
 
 import pytest
 
+import velocity_ledger
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "velocity_ledger"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -66,12 +68,11 @@ def tracked() -> list[pathlib.Path]:
     try:
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        skipped = {".git", "runs", "dist", "build"}
-        return [
-            path
-            for path in ROOT.rglob("*")
-            if path.is_file() and not skipped & set(path.relative_to(ROOT).parts)
-        ]
+        # Other folders with a dot are environments and caches.
+        mine = [path for path in ROOT.iterdir() if path.name in (".ci", ".gitignore")]
+        mine += [path for path in ROOT.iterdir() if path.name[0] != "." and path.name != "runs"]
+        below = [path for folder in mine for path in (folder, *folder.rglob("*"))]
+        return [path for path in below if path.is_file() and path.suffix != ".pyc"]
     return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
 
 
@@ -119,7 +120,7 @@ def test_an_installed_package_is_this_version():
         installed = importlib.metadata.version("velocity-ledger")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("the tests run from the sources")
-    assert installed == PROJECT["version"]
+    assert installed == PROJECT["version"] == velocity_ledger.__version__
 
 
 @pytest.fixture(scope="module")

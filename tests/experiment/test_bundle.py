@@ -52,6 +52,7 @@ def test_view_pads_variants_of_different_depth(synthetic):
     assert step.sel(variant="plain", sub_update=[5, 6]).isnull().all()
     assert step.sel(variant="ledger").notnull().all()
     assert view["velocity_norm"].sel(variant="plain").isnull().all()
+    assert step.attrs["units"] == "1"
     for (variant, seed), data in bundle.datasets.items():
         for name in data.data_vars:
             here = view[name].sel(variant=variant, seed=seed)

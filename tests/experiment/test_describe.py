@@ -3,12 +3,16 @@
 import dataclasses as dc
 import json
 
+import numpy as np
 import pytest
+from flax import nnx
 
 from velocity_ledger import integrators
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import PRESETS, describe
 from velocity_ledger.model import GPT, count_parameters
+from velocity_ledger.training import optimizer
+from velocity_ledger.training._step import dropout_root, training_step
 
 
 def test_published_parameter_counts():
@@ -41,6 +45,28 @@ def test_it_is_strict_json_and_grows_with_the_batch():
     double = dc.replace(config, training=dc.replace(config.training, batch=64))
     assert describe(double)[0]["memory_bytes"] > 1.5 * found[0]["memory_bytes"]
     assert all(d["description"] and d["memory_formula"] for d in found)
+
+
+def test_estimated_memory_is_near_what_the_compiler_allots():
+    config = PRESETS["smoke"]
+    config = dc.replace(
+        config,
+        model=dc.replace(config.model, layers=2, width=64, hidden=256, context=64),
+        training=dc.replace(config.training, batch=16),
+        variants=("ngpt-ledger",),
+    )
+    (record,) = describe(config)
+    model = GPT(config.model, integrators.parse("ngpt-ledger"), rngs=0)
+    graphdef, params, rest = nnx.split(model, nnx.Param, ...)
+    rule = optimizer(config.training)
+    params = nnx.to_pure_dict(params)
+    tokens = np.zeros((16, 65), np.int32)
+    step = training_step(graphdef, rule)
+    arguments = (params, rule.init(params), rest, tokens, dropout_root(0), np.uint32(0))
+    allotted = step.lower(*arguments).compile().memory_analysis()
+    best = 4 * record["parameters"]
+    real = allotted.temp_size_in_bytes + allotted.argument_size_in_bytes + best
+    assert 0.75 < record["memory_bytes"] / real < 1.25
 
 
 def test_unknown_variant():

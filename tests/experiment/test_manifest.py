@@ -64,6 +64,14 @@ def test_unknown_field_is_named():
         config_from_dict(record)
 
 
+@pytest.mark.parametrize("value", ["many", None, -1, [1]])
+def test_damaged_configuration_is_one_sentence(value):
+    record = json.loads(_json.dumps(PRESETS["smoke"]))
+    record["training"]["steps"] = value
+    with pytest.raises(UserError, match=r"damaged at training|must be at least 1"):
+        config_from_dict(record)
+
+
 def test_differences_name_the_dotted_field_and_both_values():
     a = PRESETS["smoke"]
     b = dc.replace(
@@ -151,6 +159,8 @@ def _broken(manifest, key, value):
             "damaged .cells",
         ),
         (lambda m: _broken(m, "cells", [m["cells"][0] | {"state": "odd"}]), "damaged .cells"),
+        (lambda m: _broken(m, "variants", []), "damaged .variants"),
+        (lambda m: _broken(m, "variants", [3]), "damaged .variants"),
         (lambda m: json.dumps(m).replace("1000.0", "NaN"), "damaged .not JSON"),
     ],
 )

@@ -101,7 +101,7 @@ def test_table_says_what_a_reader_must_know(synthetic):
     assert f"{2.05 / math.log(2):.4f}" in text
     assert re.search(r"\+0\.1500 \[\+0\.02\d+, \+0\.27\d+\]", text)
     assert "up to step 20 of a schedule of 20" in text
-    assert "Not converged: the best validation was the last one in plain (seed 0, 1, 2)" in text
+    assert "Not converged: the best validation was the last one in every cell." in text
     assert "20.50)" in text
     assert "Null model" in text
     assert max(map(len, text.splitlines())) <= 130
@@ -110,6 +110,16 @@ def test_table_says_what_a_reader_must_know(synthetic):
 def test_table_does_not_cry_wolf(synthetic):
     text = table(open_bundle(synthetic(best_step=10)))
     assert "Not converged" not in text
+
+
+def test_cells_that_had_not_converged_are_named(synthetic):
+    state = {0: "finished", 1: "running"}
+    bundle = open_bundle(synthetic(states=lambda v, s: state[s], best_step=20))
+    assert [r.not_converged for r in summary(bundle)] == [(0,), (0,)]
+    path = bundle.path / "manifest.json"
+    path.write_text(path.read_text().replace('"best_step": 20', '"best_step": 10', 1))
+    text = table(open_bundle(bundle.path))
+    assert "Not converged: the best validation was the last one in ledger/0." in text
 
 
 def test_one_seed_has_no_interval_and_says_so(synthetic):

@@ -17,7 +17,7 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.training import Checkpoints
 from velocity_ledger.training._checkpoint import KEEP
 
-HISTORY = {"train_loss": np.float32([1.0, np.nan]), "telemetry/0/path": np.ones((2, 3))}
+HISTORY = {"train_loss": np.array([1.0, np.nan], np.float32), "telemetry/0/path": np.ones((2, 3))}
 STATE = {"best_val": 0.1 + 0.2, "best_step": None}
 
 

@@ -28,12 +28,12 @@ def test_improves_is_not_python_min() -> None:
 
 def test_stalled_counts_validations_since_the_best() -> None:
     assert not stalled([], 1)
-    assert not stalled([3, 2, 1], 1)
-    assert not stalled([1, 2], 2)
-    assert stalled([1, 2], 1)
-    assert stalled([1, 2, math.nan], 2)
-    assert not stalled([1, 2, 3, 0.5], 2)
-    assert not stalled([1, 2, 3, 4], None)
+    assert not stalled([3.0, 2.0, 1.0], 1)
+    assert not stalled([1.0, 2.0], 2)
+    assert stalled([1.0, 2.0], 1)
+    assert stalled([1.0, 2.0, math.nan], 2)
+    assert not stalled([1.0, 2.0, 3.0, 0.5], 2)
+    assert not stalled([1.0, 2.0, 3.0, 4.0], None)
 
 
 def test_arrays_and_back() -> None:

@@ -56,8 +56,9 @@ def test_jsonl_is_cut_back_to_the_checkpoint(tmp_path: pathlib.Path) -> None:
 
 def test_tensorboard_scalars_come_back(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("tensorboardX")
-    from tensorboardX.proto.event_pb2 import Event
-    from tensorboardX.record_writer import crc32c  # noqa: F401  the package's own writer is there
+    from tensorboardX.proto import event_pb2
+
+    parse = event_pb2.Event.FromString  # pyright: ignore[reportAttributeAccessIssue]
 
     tracker = TensorBoardTracker(tmp_path)
     assert isinstance(tracker, Tracker)
@@ -69,7 +70,7 @@ def test_tensorboard_scalars_come_back(tmp_path: pathlib.Path) -> None:
     content, found = file.read_bytes(), []
     while content:
         length = int.from_bytes(content[:8], "little")
-        event = Event.FromString(content[12 : 12 + length])
+        event = parse(content[12 : 12 + length])
         content = content[16 + length :]
         found += [(event.step, v.tag, v.simple_value) for v in event.summary.value]
     assert found == [(3, "train_loss", 1.25)]

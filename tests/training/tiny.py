@@ -25,23 +25,26 @@ class Tiny(nnx.Module):
     """An embedding, one gate that starts at exactly 1, and a head."""
 
     def __init__(self, seed: int = 0, config: TinyConfig = TinyConfig()) -> None:
-        rngs = nnx.Rngs(seed)
+        # Drawn by NumPy: the initialisers would compile a dozen programs in every process.
+        draw = np.random.default_rng(seed).normal
         self.config = config
-        self.embed = nnx.Embed(config.vocabulary, 6, rngs=rngs)
-        self.gate = nnx.Param(jnp.ones(6))
-        self.head = nnx.Linear(6, config.vocabulary, rngs=rngs)
+        self.embed = nnx.Param(jnp.asarray(draw(size=(config.vocabulary, 6)), jnp.float32))
+        self.gate = nnx.Param(jnp.asarray(np.ones(6, np.float32)))
+        self.kernel = nnx.Param(jnp.asarray(draw(size=(6, config.vocabulary)), jnp.float32))
+        self.bias = nnx.Param(jnp.asarray(np.zeros(config.vocabulary, np.float32)))
 
     def __call__(self, tokens: Any, *, key: Any = None, record: Any = None) -> Any:
         TRACES[0] += 1
-        x = self.embed(tokens)
+        x = self.embed[...][tokens]
         if key is not None:
             keep = 1.0 - self.config.dropout
             x = jnp.where(jax.random.bernoulli(key, keep, x.shape), x / keep, 0.0)
         y = jnp.tanh(self.gate[...] * x)
+        logits = y @ self.kernel[...] + self.bias[...]
         if record is None:
-            return self.head(y)
+            return logits
         length = jnp.linalg.norm(y, axis=-1)
-        return self.head(y), {"path_length": length, "step_length": length[None]}
+        return logits, {"path_length": length, "step_length": length[None]}
 
 
 CONFIG = TrainingConfig(

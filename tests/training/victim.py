@@ -59,7 +59,7 @@ def arm(plan: Plan) -> None:
                 threading.Timer(when % 1 / 10, die).start()
             save(self, *arguments)
 
-        Checkpoints.save = struck
+        setattr(Checkpoints, "save", struck)  # noqa: B010
 
 
 def live(folder: pathlib.Path, variant: str, plan: Plan, out: pathlib.Path) -> None:
@@ -78,7 +78,7 @@ def live(folder: pathlib.Path, variant: str, plan: Plan, out: pathlib.Path) -> N
     result = train(
         model, data, CONFIG, seed=3, folder=folder, resume=True, should_stop=ask, trackers=[log]
     )
-    np.savez(out, **numbers(result))
+    np.savez(out, allow_pickle=False, **numbers(result))
 
 
 def numbers(result: Run) -> dict[str, np.ndarray]:

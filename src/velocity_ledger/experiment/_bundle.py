@@ -73,7 +73,7 @@ class Bundle:
             row = {s: data for (v, s), data in self.datasets.items() if v == variant}
             rows.append(_joined(list(row.values()), pd.Index(row, name="seed")))
         whole = _joined(rows, pd.Index(variants, name="variant"))
-        whole.attrs = {"configuration": next(iter(self.datasets.values())).attrs.get("config", "")}
+        whole.attrs = {"config": next(iter(self.datasets.values())).attrs.get("config", "")}
         return whole
 
     def to_dataframe(self, table: str = "cells") -> pd.DataFrame:

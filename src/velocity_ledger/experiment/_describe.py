@@ -11,7 +11,7 @@ from velocity_ledger.integrators import Integrator
 from velocity_ledger.model import GPT, ModelConfig, count_parameters
 
 MEMORY = (
-    "4 bytes * (5 P + batch * context * (layers * (12 D + 3 F + 3 H T) + 2 D + 3 V)): weights, "
+    "4 bytes * (5 P + batch * context * (layers * (16 D + 3 F + 3 H T) + 2 D + 3 V)): weights, "
     "gradient, two moments of AdamW and the best weights so far, and what the backward pass keeps "
     "of every layer; P parameters, D width, F hidden, H heads, T context, V vocabulary"
 )
@@ -72,6 +72,6 @@ def _variant(
 
 def _memory(parameters: int, config: ExperimentConfig) -> int:
     m = config.model
-    layer = 12 * m.width + 3 * m.hidden + 3 * m.heads * m.context
+    layer = 16 * m.width + 3 * m.hidden + 3 * m.heads * m.context
     token = m.layers * layer + 2 * m.width + 3 * m.vocabulary
     return 4 * (5 * parameters + config.training.batch * m.context * token)

@@ -117,7 +117,9 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     for key, kind in _REQUIRED.items():
         if not isinstance(manifest.get(key), kind):
             raise UserError(f"{path} is damaged (no {key}): restore it, or run again")
-    _ = cell_records(manifest, folder)
+    texts = {v.get("text") for v in manifest["variants"] if isinstance(v, dict)}
+    if not all(cell.variant in texts for cell in cell_records(manifest, folder)):
+        raise UserError(f"{path} is damaged (variants): restore it, or run again")
     return manifest
 
 
@@ -181,7 +183,14 @@ def _build(cls: type, record: Any, prefix: str) -> Any:
             f"the manifest's configuration has a field this version does not know: "
             f"{prefix}{unknown[0]}; use the version that wrote it"
         )
-    return cls(**{name: _value(hints[name], v, f"{prefix}{name}") for name, v in record.items()})
+    values = {name: _value(hints[name], v, f"{prefix}{name}") for name, v in record.items()}
+    try:
+        return cls(**values)
+    except UserError:
+        raise
+    except Exception as error:
+        where = prefix.rstrip(".") or "its top"
+        raise UserError(f"the manifest's configuration is damaged at {where}") from error
 
 
 def _value(hint: Any, value: Any, name: str) -> Any:

@@ -142,7 +142,7 @@ def _check_out(
     if not resume:
         if (out / MANIFEST).exists():
             raise UserError(_exists(out))
-        if out.exists() and any(p.name != ".lock" for p in out.iterdir()):
+        if out.exists() and any(not p.name.startswith(".") for p in out.iterdir()):
             raise UserError(f"{out} is not empty and holds no run: choose another --out")
         return None
     if not (out / MANIFEST).exists():

@@ -185,10 +185,11 @@ def _notes(bundle: Bundle, rows: Sequence[Row]) -> list[str]:
         f"Quality is the best validation (dropout off, every {training.val_every:,} steps) up to "
         f"{reached} of a schedule of {training.steps:,}."
     )
-    late = [f"{r.variant} (seed {', '.join(map(str, r.not_converged))})"
-            for r in begun if r.not_converged]  # fmt: skip
+    late = [f"{r.variant}/{seed}" for r in begun for seed in r.not_converged]
     if late:
-        notes.append(f"Not converged: the best validation was the last one in {', '.join(late)}.")
+        every = len(late) == sum(len(r.seeds) for r in begun)
+        where = "every cell" if every else ", ".join(late)
+        notes.append(f"Not converged: the best validation was the last one in {where}.")
     if len(rows) > 1:
         counts = {r.difference.n for r in rows if r.difference is not None}
         if counts == {1}:

@@ -26,7 +26,9 @@ class Composition(Integrator):
 
     def __post_init__(self) -> None:
         for name, axis in (
-            ("momentum", Momentum), ("geometry", Geometry), ("step_scale", StepScale)
+            ("momentum", Momentum),
+            ("geometry", Geometry),
+            ("step_scale", StepScale),
         ):
             if not isinstance(getattr(self, name), axis):
                 raise UserError(

@@ -1,9 +1,9 @@
 """The text form of an integrator, and back.
 
-    ledger                                a registered name
-    ledger(mu=0.95)                       with arguments
-    ./mine.py:Mine(h=0.3)                 a class, function or value in a file of the user's own
-    compose(heavy_ball(mu=0.9), flat(), fixed(h=1.0))        any composition, axis by axis
+ledger                                a registered name
+ledger(mu=0.95)                       with arguments
+./mine.py:Mine(h=0.3)                 a class, function or value in a file of the user's own
+compose(heavy_ball(mu=0.9), flat(), fixed(h=1.0))        any composition, axis by axis
 """
 
 import ast
@@ -52,7 +52,9 @@ def parse(form: str) -> Integrator:
     if name == "compose":
         return _call(Composition, form, positional, given)
     if positional:
-        raise UserError(f"name the arguments of {name}: it takes {', '.join(arguments(builder(name)))}")
+        raise UserError(
+            f"name the arguments of {name}: it takes {', '.join(arguments(builder(name)))}"
+        )
     return _call(builder(name), name, [], given)
 
 
@@ -210,7 +212,7 @@ def _as(value: Any, default: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as Python prints it; an array's is the shortest that its dtype tells apart."""
+    """Return a number as Python prints it; an array's is the shortest its dtype tells apart."""
     if isinstance(value, (bool, int, float, str)) or value is None:
         return value
     array = np.asarray(value)

@@ -2,7 +2,7 @@
 
 import dataclasses as dc
 import re
-from typing import Any, Self, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 import jax
 import numpy as np
@@ -10,6 +10,8 @@ from jax.tree_util import GetAttrKey
 
 Scalar = float | int | jax.Array | np.ndarray | np.number
 """A number, or an array that takes its place when it is traced, swept or learned."""
+
+V = TypeVar("V", bound="Value")
 
 _STATIC = re.compile(r"^(bool|int|str)(\s*\|\s*None)?$")
 
@@ -51,6 +53,6 @@ class Value:
 
         jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self: V, **changes: Any) -> V:
         """Return a copy with some fields changed."""
         return dc.replace(self, **changes)  # pyright: ignore[reportArgumentType, reportCallIssue]

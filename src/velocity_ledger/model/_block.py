@@ -32,7 +32,7 @@ class Learned(nnx.Module):
 
 
 class Block(nnx.Module):
-    """One layer of the GPT. It holds the fields; how the stream is integrated is not its business."""
+    """One layer of the GPT: its fields; how the stream is integrated is not its business."""
 
     def __init__(self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys) -> None:
         pre_norm = integrator.pre_norm
@@ -46,11 +46,10 @@ class Block(nnx.Module):
         )
 
     def sub_updates(self, shared: Mapping[str, Any]) -> Layer:
-        """Return the layer as the stream runs it; `shared` are the model's integrator parameters."""
+        """Return the layer as the stream runs it; `shared` is what the whole model learned."""
         layer = {**shared, **self.integrator["layer"].values()}
         return tuple(
-            SubUpdate(bind(getattr(self, k)), layer | self.integrator[k].values(), k)
-            for k in KINDS
+            SubUpdate(bind(getattr(self, k)), layer | self.integrator[k].values(), k) for k in KINDS
         )
 
 

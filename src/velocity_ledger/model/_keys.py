@@ -2,7 +2,6 @@
 
 import dataclasses as dc
 import hashlib
-from typing import Self
 
 import jax
 from flax import nnx
@@ -25,7 +24,7 @@ class PathKeys:
     key: jax.Array
     path: str = ""
 
-    def at(self, name: str | int) -> Self:
+    def at(self, name: str | int) -> "PathKeys":
         """Return the keys one step further down."""
         return dc.replace(self, path=f"{self.path}.{name}" if self.path else str(name))
 

@@ -1,4 +1,4 @@
-"""The stream: runs an integrator's sub-updates through depth and hands what happens to a recorder."""
+"""The stream: runs sub-updates through depth and hands what happens to a recorder."""
 
 from velocity_ledger.stream._bind import bind as bind
 from velocity_ledger.stream._integrate import integrate as integrate

@@ -9,4 +9,5 @@ class Flat(Geometry):
     """Write a step by adding it: `x' = x + step`."""
 
     def move(self, x: Any, step: Any) -> tuple[Any, Any]:
-        return x + step, step
+        moved = x + step
+        return moved, moved - x

@@ -51,6 +51,10 @@ class Sphere(Geometry):
 
     def move(self, x: Any, step: Any) -> tuple[Any, Any]:
         moved = retract(x + step, self._radius(x))
+        # A point of the sphere retracts to itself only up to rounding; without a step it must not
+        # move at all. The value is set right, the gradient stays that of the retraction.
+        still = jnp.all(step == 0, axis=-1, keepdims=True)
+        moved = moved + jax.lax.stop_gradient(jnp.where(still, x - moved, 0))
         return moved, moved - x
 
     def _radius(self, x: Any) -> Any:
