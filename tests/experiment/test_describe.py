@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_estimated_memory_is_near_what_the_compiler_allots():
     rule = optimizer(config.training)
     params = nnx.to_pure_dict(params)
     tokens = np.zeros((16, 65), np.int32)
-    step = training_step(graphdef, rule)
+    step: Any = training_step(graphdef, rule)
     arguments = (params, rule.init(params), rest, tokens, dropout_root(0), np.uint32(0))
     allotted = step.lower(*arguments).compile().memory_analysis()
     best = 4 * record["parameters"]

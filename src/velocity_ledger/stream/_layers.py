@@ -51,9 +51,10 @@ def run_layers(
         own = None if key is None else jax.random.fold_in(key, index)
         return Context(index, parameters or {}, own, inputs, total, kind)
 
-    first = groups[0][0] if total else None
+    own = dict(groups[0][0].parameters) if total else {}
+    first = {name: value[0] for name, value in own.items()} if scan else own
     x = jax.lax.optimization_barrier(x)
-    stream, state = integrator.init(x, context(0, first.parameters if first else None))
+    stream, state = integrator.init(x, context(0, first))
     carry = (stream, state, recorder.init(integrator.position(stream)))
 
     def advance(carry: Any, sub_update: SubUpdate, index: Any) -> tuple[Any, Any]:
