@@ -20,6 +20,7 @@ import xarray as xr
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import (
+    Bundle,
     ExperimentConfig,
     _run,
     cell_metadata,

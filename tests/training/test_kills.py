@@ -22,9 +22,10 @@ LIVES.set_forkserver_preload(["training.victim"])
 def live(folder: pathlib.Path, variant: str, plan: victim.Plan) -> dict[str, np.ndarray] | None:
     """One life of a run; None where it was killed."""
     out = folder.with_suffix(".npz")
-    process: Any = LIVES.Process(target=victim.live, args=(folder, variant, plan, out))
+    arguments = (folder, variant, plan, out)
+    process: Any = LIVES.Process(target=victim.live, args=arguments, daemon=True)
     process.start()
-    process.join(120)
+    process.join(600)
     if process.exitcode == -signal.SIGKILL:
         return None
     assert process.exitcode == 0

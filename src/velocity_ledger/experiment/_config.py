@@ -44,7 +44,8 @@ PRESETS: dict[str, ExperimentConfig] = {
         model=ModelConfig(width=128, hidden=512),
         training=TrainingConfig(
             steps=400,
-            batch=32,
+            batch=16,
+            val_batches=8,
             peak_rate=3e-3,
             final_rate=3e-4,
             warmup=40,
