@@ -88,16 +88,18 @@ def test_recorded_steps_add_up_to_the_displacement(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_agreement_with_numpy_float64(form):
     integrator = vl.parse(form)
+    assert isinstance(integrator, vl.Composition)
     params, own, x0 = tiny.weights(), own_parameters(form), tiny.start()
-    momentum, geometry = integrator.momentum, integrator.geometry
-    heavy = isinstance(momentum, vl.HeavyBall)
+    momentum, geometry, scale = integrator.momentum, integrator.geometry, integrator.step_scale
+    assert isinstance(scale, (vl.Fixed, vl.Alpha))
+    heavy = momentum if isinstance(momentum, vl.HeavyBall) else None
     expected = numpy_reference.path(
         tiny.numpy_fields(params),
         x0,
-        mu=momentum.mu if heavy else None,
-        damped=momentum.damped if heavy else True,
-        debias=momentum.debias if heavy else False,
-        h=integrator.step_scale.h,
+        mu=heavy.mu if heavy else None,
+        damped=heavy.damped if heavy else True,
+        debias=heavy.debias if heavy else False,
+        h=float(scale.h),
         sphere=isinstance(geometry, vl.Sphere),
         radius=getattr(geometry, "radius", None),
         alpha=np.asarray(own["alpha"], np.float64) if own else None,
@@ -117,7 +119,8 @@ def test_state_keeps_structure_and_dtype(form):
         before = integrator.init(x, ctx)
 
         def step(carry, field=field, ctx=ctx):
-            return integrator.step(field, *carry, ctx)[:2]
+            stream, state = carry
+            return integrator.step(field, stream, state, ctx)[:2]
 
         after = jax.eval_shape(step, before)
         shapes = jax.tree.map(lambda a: (a.shape, a.dtype), before)
@@ -135,7 +138,8 @@ def test_finite_under_jit_vmap_scan_and_grad(form):
         def body(carry, item):
             k, p, mine = item
             ctx = vl.Context(index=k, parameters=mine, total=tiny.N)
-            stream, state, _ = integrator.step(vl.Field(p, None, tiny.apply), *carry, ctx)
+            field = vl.Field(p, None, tiny.apply)
+            stream, state, _ = integrator.step(field, carry[0], carry[1], ctx)
             return (stream, state), jnp.sum(stream**3)
 
         first = vl.Context(index=jnp.asarray(0), parameters={}, total=tiny.N)
@@ -177,7 +181,10 @@ def test_a_scan_and_a_loop_agree(form):
 
 @pytest.mark.parametrize("form", SPHERE)
 def test_the_stream_stays_on_the_sphere(form):
-    radius = vl.parse(form).geometry.radius or tiny.WIDTH**0.5
+    integrator = vl.parse(form)
+    assert isinstance(integrator, vl.Composition)
+    assert isinstance(integrator.geometry, vl.Sphere)
+    radius = integrator.geometry.radius or tiny.WIDTH**0.5
     _, path = compiled(form)(tiny.weights(), own_parameters(form), tiny.start())
     np.testing.assert_allclose(jnp.linalg.norm(path["x"], axis=-1), radius, rtol=1e-6)
 

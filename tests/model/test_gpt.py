@@ -255,6 +255,7 @@ def test_flops_count_the_matrix_products():
     cost = jax.jit(lambda s, i: nnx.merge(graph, s)(i)).lower(state, ids).compile()
     analysis = cost.cost_analysis()
     analysis = analysis[0] if isinstance(analysis, list) else analysis
+    assert analysis is not None
     ours = vl.GPT(config, vl.plain(), rngs=0).flops_per_token() * ids.size
     assert ours <= analysis["flops"] < 1.25 * ours
 

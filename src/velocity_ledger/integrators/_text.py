@@ -9,7 +9,6 @@ compose(heavy_ball(mu=0.9), flat(), fixed(h=1.0))        any composition, axis b
 import ast
 import dataclasses as dc
 import inspect
-import math
 import re
 from typing import Any
 
@@ -33,6 +32,7 @@ _PARTS: dict[str, type[Value]] = {
     "fixed": Fixed,
     "alpha": Alpha,
 }
+_LARGE = 1e300  # also where a whole number is no float any more
 _FORM = re.compile(r"^\s*(?:(?P<path>.+\.py):)?(?P<name>[A-Za-z_][\w-]*)\s*(?P<call>\(.*\))?\s*$")
 
 
@@ -136,8 +136,8 @@ def _check_kind(name: str, key: str, value: Any, default: Any) -> None:
         raise UserError(f"{name}: {key} is a number, got {value!r}")
     if default is None and value is not None and not number:
         raise UserError(f"{name}: {key} is a number or None, got {value!r}")
-    if number and not math.isfinite(value):
-        raise UserError(f"{name}: {key} must be finite, got {value!r}")
+    if isinstance(value, (int, float)) and not abs(value) < _LARGE:
+        raise UserError(f"{name}: {key} must be a finite number, got {value:.3g}")
 
 
 def _from_file(path: str, name: str, positional: list[Any], given: dict[str, Any]) -> Integrator:
