@@ -27,6 +27,12 @@ def round_ball(mu=0.3):
 
 value = round_ball()
 number = 3
+
+
+class Counts(Integrator):
+    order: int
+    limit: int | None = None
+    h: float = 2.0
 """
 
 
@@ -121,6 +127,13 @@ def test_a_function_and_a_value_in_a_file(mine):
     assert vl.text(value) == f"{mine}:value"
 
 
+def test_whole_numbers_stay_whole_where_they_count(mine):
+    integrator = vl.parse(f"{mine}:Counts(order=3, limit=4, h=1)")
+    assert [type(getattr(integrator, n)) for n in ("order", "limit", "h")] == [int, int, float]
+    assert vl.text(integrator) == f"{mine}:Counts(order=3, limit=4, h=1.0)"
+    assert vl.parse(vl.text(integrator)) == integrator
+
+
 def test_a_relative_path_stays_relative(mine, monkeypatch):
     monkeypatch.chdir(mine.parent)
     assert vl.text(vl.parse("./mine.py:Mine")) == "./mine.py:Mine"
@@ -135,7 +148,7 @@ def test_an_edited_file_is_read_again(mine):
 @pytest.mark.parametrize(
     ("name", "word"),
     [
-        ("Missing", "no integrator named Missing; it defines Mine"),
+        ("Missing", "no integrator named Missing; it defines Mine, Counts"),
         ("number", "is not an integrator: subclass"),
         ("Mine(k=1)", "Mine has no argument k: it takes h"),
         ("value(mu=1)", "takes no arguments"),

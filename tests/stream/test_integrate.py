@@ -74,6 +74,50 @@ def test_context_says_where_in_depth_a_step_stands():
     assert seen == [(k, 3, "field", True, "tokens") for k in range(3)]
 
 
+def test_nobody_shares_the_bits_of_the_fields_key():
+    """What an integrator draws, split or folded, is not what the field's dropout draws."""
+    seen = {}
+
+    def field(x, key):
+        seen.setdefault("field", []).append(key)
+        return x
+
+    class Random(vl.Integrator):
+        def init(self, x0, ctx):
+            seen.setdefault("own", []).append(ctx.key)
+            return x0, ()
+
+        def step(self, field, stream, state, ctx):
+            seen["own"].append(ctx.key)
+            f = field(stream)
+            return stream + f, state, vl.Info(increment=f, raw_step=f, step=f)
+
+        def readout(self, stream, state, ctx):
+            seen["own"].append(ctx.key)
+            return stream
+
+    vl.integrate([field] * 3, X, Random(), key=jax.random.key(0))
+    every = [k for keys in seen.values() for k in keys]
+    every += [k for key in every for k in (jax.random.fold_in(key, i) for i in range(4))]
+    assert len({tuple(jax.random.key_data(k).tolist()) for k in every}) == len(every)
+
+
+def test_the_readout_has_its_parameters():
+    class Reads(vl.Integrator):
+        def parameters(self, width):
+            return {"gain": vl.Parameter((), 3.0, per="model")}
+
+        def step(self, field, stream, state, ctx):
+            f = field(stream)
+            return stream + f, state, vl.Info(increment=f, raw_step=f, step=f)
+
+        def readout(self, stream, state, ctx):
+            return stream * ctx.parameters["gain"]
+
+    x, _ = vl.integrate([jnp.zeros_like], X, Reads())
+    np.testing.assert_allclose(x, 3 * X)
+
+
 def test_a_readout_that_is_not_the_position():
     class Ahead(vl.Integrator):
         def init(self, x0, ctx):

@@ -10,6 +10,7 @@ from velocity_ledger.integrators._contract import (
     Info as Info,
     Integrator as Integrator,
     Parameter as Parameter,
+    Per as Per,
 )
 from velocity_ledger.integrators._named import (
     ledger as ledger,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from velocity_ledger.integrators._value import Value
+from velocity_ledger.integrators._value import Scalar, Value
 
 Per = Literal["model", "layer", "sub_update"]
 
@@ -27,7 +27,7 @@ class Parameter:
     """
 
     shape: tuple[int, ...]
-    init: float | Callable[..., Any]
+    init: Scalar | Callable[..., Any]
     per: Per = "sub_update"
     zero_gradient: str = ""
 

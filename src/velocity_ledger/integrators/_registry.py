@@ -44,9 +44,10 @@ def summary(name: str) -> str:
     return (inspect.getdoc(builder(name)) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def arguments(build: Callable[..., Any]) -> dict[str, Any]:
-    """Return the arguments a builder takes, with their defaults."""
-    return {p.name: p.default for p in inspect.signature(build).parameters.values()}
+def arguments(build: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the arguments a builder takes, with their defaults and annotations."""
+    found = inspect.signature(build).parameters.values()
+    return {p.name: (p.default, p.annotation) for p in found}
 
 
 register("plain", _named.plain)

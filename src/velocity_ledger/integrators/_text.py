@@ -19,7 +19,7 @@ from velocity_ledger.integrators import _user_file
 from velocity_ledger.integrators._composition import Composition
 from velocity_ledger.integrators._contract import Integrator
 from velocity_ledger.integrators._registry import arguments, builder, names
-from velocity_ledger.integrators._value import Value
+from velocity_ledger.integrators._value import Value, is_static
 from velocity_ledger.integrators.geometry import Flat, Sphere
 from velocity_ledger.integrators.momentum import Euler, HeavyBall
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
@@ -121,9 +121,9 @@ def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -
         if key not in takes:
             can = f"it takes {', '.join(takes)}" if takes else "it takes none"
             raise UserError(f"{name} has no argument {key}: {can}")
-        _check_kind(name, key, value, takes[key])
+        _check_kind(name, key, value, takes[key][0])
     try:
-        return build(*positional, **{key: _as(value, takes[key]) for key, value in given.items()})
+        return build(*positional, **{k: _as(v, takes[k][1]) for k, v in given.items()})
     except TypeError as error:
         raise UserError(f"{name}: {error}") from None
 
@@ -167,10 +167,10 @@ def _given(integrator: Integrator, name: str) -> dict[str, Any] | None:
     else:
         parts = (integrator,)
     found = {}
-    for key, default in takes.items():
+    for key, (default, annotation) in takes.items():
         value = next((getattr(p, key) for p in parts if key in _field_names(p)), default)
         if _plain(value) != default:
-            found[key] = _as(_plain(value), default)
+            found[key] = _as(_plain(value), annotation)
     try:
         return found if build(**found) == integrator else None
     except (UserError, TypeError):
@@ -187,7 +187,7 @@ def _compose(integrator: Composition) -> str:
 
 def _changed(value: Value) -> dict[str, Any]:
     return {
-        f.name: _as(_plain(getattr(value, f.name)), f.default)
+        f.name: _as(_plain(getattr(value, f.name)), f.type)
         for f in dc.fields(value)  # pyright: ignore[reportArgumentType]
         if f.default is dc.MISSING or _plain(getattr(value, f.name)) != f.default
     }
@@ -205,10 +205,9 @@ def _items(given: dict[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in given.items())
 
 
-def _as(value: Any, default: Any) -> Any:
-    """Return a whole number as a float, unless the default says that it counts something."""
-    counts = isinstance(default, int) and not isinstance(default, bool)
-    return float(value) if type(value) is int and not counts else value
+def _as(value: Any, annotation: Any) -> Any:
+    """Return a whole number as a float, unless the annotation says that it counts something."""
+    return float(value) if type(value) is int and not is_static(annotation) else value
 
 
 def _plain(value: Any) -> Any:

@@ -16,9 +16,10 @@ V = TypeVar("V", bound="Value")
 _STATIC = re.compile(r"^(bool|int|str)(\s*\|\s*None)?$")
 
 
-def _is_static(field: dc.Field[Any]) -> bool:
-    kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
-    return bool(_STATIC.match(kind or str(field.type)))
+def is_static(annotation: Any) -> bool:
+    """Return whether a field annotated so is part of the program and not data."""
+    plain = isinstance(annotation, type) and not hasattr(annotation, "__args__")
+    return bool(_STATIC.match(annotation.__name__ if plain else str(annotation)))
 
 
 @dataclass_transform(frozen_default=True)
@@ -34,7 +35,7 @@ class Value:
         super().__init_subclass__(**kwargs)
         dc.dataclass(frozen=True)(cls)  # pyright: ignore[reportUnusedCallResult]
         fields = dc.fields(cls)  # pyright: ignore[reportArgumentType]
-        static = tuple(f.name for f in fields if _is_static(f))
+        static = tuple(f.name for f in fields if is_static(f.type))
         data = tuple(f.name for f in fields if f.name not in static)
 
         def flatten_with_keys(value: Any) -> tuple[Any, Any]:

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from velocity_ledger.integrators import Integrator, Parameter
-from velocity_ledger.integrators._contract import Per
+from velocity_ledger.integrators import Integrator, Parameter, Per
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._fields import MLP, Attention
 from velocity_ledger.model._keys import PathKeys
@@ -18,17 +17,15 @@ KINDS = ("attention", "mlp")
 """A layer's sub-updates, in order."""
 
 
-class Learned(nnx.Module):
-    """Integrator parameters of one owner (the model, a layer or a sub-update), by name."""
+def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> nnx.Dict[Any]:
+    """Return the integrator parameters of one owner: the model, a layer or a sub-update."""
+    own = {name: p for name, p in declared.items() if p.per == per}
+    return nnx.Dict({n: nnx.Param(p.initial(keys.at(n).draw())) for n, p in own.items()})
 
-    def __init__(self, declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> None:
-        self.names = tuple(name for name, p in declared.items() if p.per == per)
-        for name in self.names:
-            setattr(self, name, nnx.Param(declared[name].initial(keys.at(name).draw())))
 
-    def values(self) -> dict[str, Any]:
-        """Return the parameters as arrays."""
-        return {name: getattr(self, name)[...] for name in self.names}
+def values(owner: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an owner's parameters as arrays."""
+    return {name: parameter[...] for name, parameter in owner.items()}
 
 
 class Block(nnx.Module):
@@ -41,15 +38,15 @@ class Block(nnx.Module):
         self.mlp = MLP(config, pre_norm=pre_norm, keys=keys.at("mlp"))
         own = keys.at("integrator")
         self.integrator = nnx.Dict(
-            layer=Learned(declared, "layer", own.at("layer")),
-            **{k: Learned(declared, "sub_update", own.at(k)) for k in KINDS},
+            layer=learned(declared, "layer", own.at("layer")),
+            **{k: learned(declared, "sub_update", own.at(k)) for k in KINDS},
         )
 
     def sub_updates(self, shared: Mapping[str, Any]) -> Layer:
         """Return the layer as the stream runs it; `shared` is what the whole model learned."""
-        layer = {**shared, **self.integrator["layer"].values()}
+        layer = {**shared, **values(self.integrator["layer"])}
         return tuple(
-            SubUpdate(bind(getattr(self, k)), layer | self.integrator[k].values(), k) for k in KINDS
+            SubUpdate(bind(getattr(self, k)), layer | values(self.integrator[k]), k) for k in KINDS
         )
 
 

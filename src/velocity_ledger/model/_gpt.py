@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import Integrator
 from velocity_ledger.model import _weights
-from velocity_ledger.model._block import Block, Learned, stack
+from velocity_ledger.model._block import Block, learned, stack, values
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._dropout import dropout
 from velocity_ledger.model._keys import PathKeys, fold_in_name
@@ -54,7 +54,7 @@ class GPT(nnx.Module):
             Block(config, integrator, keys=keys.at("blocks").at(i)) for i in range(config.layers)
         ]
         self.blocks: Any = stack(blocks) if config.scan else nnx.List(blocks)
-        self.learned = Learned(declared, "model", keys.at("integrator"))
+        self.learned = learned(declared, "model", keys.at("integrator"))
         self.norm = nnx.LayerNorm(config.width, rngs=keys.at("norm").rngs())
         self.head = nnx.Linear(
             config.width, config.vocabulary, use_bias=False, rngs=keys.at("head").rngs()
@@ -83,7 +83,7 @@ class GPT(nnx.Module):
         x = self.token(tokens) + self.position(jnp.arange(time))
         if key is not None:
             x = dropout(x, self.config.dropout, fold_in_name(key, "embedding"))
-        shared = self.learned.values()
+        shared = values(self.learned)
         scan = self.config.scan
         layers = (
             self.blocks.sub_updates(_repeat(shared, self.config.layers))

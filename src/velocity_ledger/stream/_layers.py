@@ -24,6 +24,8 @@ class SubUpdate:
 
 Layer = tuple[SubUpdate, ...]
 
+_FIELD, _INTEGRATOR, _START = 0, 1, 2  # who draws from a sub-update's key: they share no bits
+
 
 def run_layers(
     layers: Sequence[Layer] | Layer,
@@ -39,28 +41,35 @@ def run_layers(
     """Integrate `x` through the layers; return what the head reads and what was recorded.
 
     `layers` is a sequence of layers, or, with `scan`, one layer whose leaves carry `depth` layers
-    on their first axis: it is compiled once. Sub-update k draws its key as `fold_in(key, k)`, so
-    both forms agree to float tolerance, dropout included.
+    on their first axis: it is compiled once. Keys depend on `key` and the sub-update's index
+    alone, so both forms agree to float tolerance, dropout included.
     """
     recorder = Nothing() if record is None else record
     groups: Sequence[Layer] = [layers] if scan else layers  # pyright: ignore[reportAssignmentType]
     depth = depth if scan and depth is not None else len(groups)
     total = sum(len(layer) for layer in groups) * (depth if scan else 1)
 
-    def context(index: Any, parameters: Mapping[str, Any] | None = None, kind: str = "") -> Context:
-        own = None if key is None else jax.random.fold_in(key, index)
-        return Context(index, parameters or {}, own, inputs, total, kind)
+    def draw(index: Any, user: int) -> Any:
+        return None if key is None else jax.random.fold_in(jax.random.fold_in(key, index), user)
 
-    own = dict(groups[0][0].parameters) if total else {}
-    first = {name: value[0] for name, value in own.items()} if scan else own
+    def context(
+        index: Any, parameters: Mapping[str, Any], kind: str = "", user: int = _INTEGRATOR
+    ) -> Context:
+        return Context(index, parameters, draw(index, user), inputs, total, kind)
+
+    def at_end(sub_update: int) -> dict[str, Any]:
+        """The parameters of the first (0) or last (-1) sub-update."""
+        own = dict(groups[sub_update][sub_update].parameters) if total else {}
+        return {name: value[sub_update] for name, value in own.items()} if scan else own
+
     x = jax.lax.optimization_barrier(x)
-    stream, state = integrator.init(x, context(0, first))
+    stream, state = integrator.init(x, context(0, at_end(0), user=_START))
     carry = (stream, state, recorder.init(integrator.position(stream)))
 
     def advance(carry: Any, sub_update: SubUpdate, index: Any) -> tuple[Any, Any]:
         stream, state, kept = carry
         ctx = context(index, sub_update.parameters, sub_update.kind)
-        field = dc.replace(sub_update.field, key=ctx.key)
+        field = dc.replace(sub_update.field, key=draw(index, _FIELD))
         new, state, info = integrator.step(field, stream, state, ctx)
         positions = integrator.position(stream), integrator.position(new)
         kept, row = recorder.update(kept, *positions, info, ctx)
@@ -94,7 +103,8 @@ def run_layers(
     stream, state, kept = carry
     recorded = recorder.finish(kept, rows, integrator.position(stream))
     # Fenced like the fields: what reads x_n compiles alike for every integrator.
-    return jax.lax.optimization_barrier(integrator.readout(stream, state, context(total))), recorded
+    x_n = integrator.readout(stream, state, context(total, at_end(-1)))
+    return jax.lax.optimization_barrier(x_n), recorded
 
 
 def _stack(rows: list[Any]) -> Any:

@@ -23,14 +23,8 @@ class Alpha(StepScale):
         check_h(self.h)
 
     def parameters(self, width: int) -> dict[str, Parameter]:
-        return {"alpha": Parameter(shape=(width,), init=self._start)}
+        return {"alpha": Parameter(shape=(width,), init=self.alpha)}
 
     def scale(self, direction: Any, ctx: Context) -> Any:
         alpha = ctx.parameters["alpha"].astype(direction.dtype)
         return scalar(self.h, direction) * (alpha * direction)
-
-    def _start(self, key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        import jax.numpy as jnp
-
-        del key
-        return jnp.full(shape, self.alpha, dtype)
