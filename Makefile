@@ -28,7 +28,7 @@ demo: .venv-demo/installed
 	@echo "The bundle is in $(DEMO), its figures in $(DEMO)/figures."
 
 test: .venv-test/installed
-	@$(TEST_PYTHON) -m pytest -q -m "not slow" $(PYTEST)
+	@$(TEST_PYTHON) -m pytest -q -n 2 --dist loadfile -m "not slow" $(PYTEST)
 
 test-slow: .venv-test/installed
 	@$(TEST_PYTHON) -m pytest -q -m slow $(PYTEST)

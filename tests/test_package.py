@@ -21,6 +21,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # Each room may import from the floors below its own. Rooms of one floor do not know each other.
 FLOORS = (
     ("_lazy", "errors"),
+    ("_files",),
     ("integrators",),
     ("record",),
     ("stream",),
@@ -44,22 +45,46 @@ def room_of(path: pathlib.Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imports(path: pathlib.Path):
-    """Rooms of ours that a module imports, anywhere in it, with the line."""
+def imported(path: pathlib.Path):
+    """Modules and names of ours that a module imports, anywhere in it, as parts, with the node."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            names = [node.module or ""]
-            if node.module == "velocity_ledger":
-                names = [f"velocity_ledger.{alias.name}" for alias in node.names]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
-            head, _, rest = name.partition(".")
-            if head == "velocity_ledger" and rest:
-                yield rest.partition(".")[0], node.lineno
+            head, *parts = name.split(".")
+            if head == "velocity_ledger" and parts:
+                yield parts, node
+
+
+def imports(path: pathlib.Path):
+    """Rooms of ours that a module imports, anywhere in it, with the line."""
+    for (room, *_), node in imported(path):
+        yield room, node.lineno
+
+
+def foreign_privates(path: pathlib.Path):
+    """Other rooms' private modules and names that a module imports, with the line.
+
+    Two kinds are allowed: a `_config`, which is imported past its room's door so that `--help`
+    is quick, and, for the same reason, what the command line imports inside a function.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [
+        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    inside = {
+        inner.lineno for f in functions for inner in ast.walk(f) if isinstance(inner, ast.stmt)
+    }
+    for (other, *rest), node in imported(path):
+        private = [part for part in rest if part.startswith("_")]
+        lazy = room_of(path) == "cli" and node.lineno in inside
+        if other != room_of(path) and private and private != ["_config"] and not lazy:
+            yield ".".join([other, *rest]), node.lineno
 
 
 def tracked() -> list[pathlib.Path]:
@@ -89,6 +114,33 @@ def test_rooms_import_only_from_rooms_below(path):
     for other, line in imports(path):
         allowed = other == room or FLOOR[other] < FLOOR[room]
         assert allowed, f"{room} imports {other} in line {line}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_room_keeps_its_private_modules(path):
+    assert list(foreign_privates(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "line", "found"),
+    [
+        ("report", "from velocity_ledger.experiment._files import try_folder", 1),
+        ("report", "from velocity_ledger.experiment import _json", 1),
+        ("report", "import velocity_ledger.experiment._json", 1),
+        ("report", "def f():\n    from velocity_ledger.experiment._files import sha256", 1),
+        ("report", "from velocity_ledger._files import try_folder", 0),
+        ("report", "from velocity_ledger.report._data import Curve", 0),
+        ("report", "from velocity_ledger.experiment._config import PRESETS", 0),
+        ("cli", "from velocity_ledger.experiment._manifest import now", 1),
+        ("cli", "def f():\n    from velocity_ledger.experiment._manifest import now", 0),
+    ],
+)
+def test_foreign_private_modules_are_found(room, line, found, tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    (tmp_path / room).mkdir()
+    path = tmp_path / room / "_module.py"
+    path.write_text(line)
+    assert len(list(foreign_privates(path))) == found
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))

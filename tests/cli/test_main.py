@@ -1,6 +1,7 @@
 """The command as a process: exit statuses, streams, and what it does not import."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -93,6 +94,116 @@ def test_ctrl_c_before_training_exits_130(monkeypatch, capsys):
     monkeypatch.setattr("velocity_ledger.cli._verbs.call", interrupted)
     assert main(["describe"]) == 130
     assert "Traceback" not in capsys.readouterr().err
+
+
+_SIGNALLED = """
+import os, signal, sys
+names, times = {names!r}, {times}
+
+class Spy:
+    # Where the module `names` is about to be imported, Ctrl-C is pressed.
+    def find_spec(self, name, path=None, target=None):
+        if name == names:
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Spy())
+from velocity_ledger.cli import run
+sys.argv = ["velocity-ledger", *{words!r}]
+run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(
+    "name", ["tyro", "velocity_ledger.cli._options", "numpy", "jax", "jax._src.core", "flax"]
+)
+def test_ctrl_c_while_importing_is_one_line_and_exit_130(name, times):
+    code = _SIGNALLED.format(names=name, times=times, words=["describe", "--device", "cpu"])
+    done = python("-c", code)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "velocity-ledger: interrupted\n"
+
+
+_LATE = """
+import atexit, os, signal, sys
+from velocity_ledger.cli import _main
+press = lambda: os.kill(os.getpid(), signal.SIGINT)
+def call(options, command):
+    from velocity_ledger.cli import _interrupts
+    with _interrupts.raised():
+        try:
+            press()
+        finally:
+            print("cleaned", flush=True)
+            if {times} == 2:
+                press()
+_main._call = call
+if {times} == 3:
+    atexit.register(press)
+sys.argv = ["velocity-ledger", "describe"]
+_main.run()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_ctrl_c_while_drawing_cleans_up_and_a_second_ends_at_once(times):
+    done = python("-c", _LATE.format(times=times))
+    assert (done.returncode, done.stdout) == (130, "cleaned\n")
+    assert done.stderr == "velocity-ledger: interrupted\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_between_two_starts_is_not_lost():
+    code = """
+        import os, signal, sys
+        from velocity_ledger.cli import _interrupts, run
+        if "AGAIN" not in os.environ:
+            with _interrupts.held():
+                os.kill(os.getpid(), signal.SIGINT)
+                words = [sys.executable, *sys.orig_argv[1:]]
+                os.execve(sys.executable, words, {**os.environ, "AGAIN": "1"})
+        sys.argv = ["velocity-ledger", "--version"]
+        run()
+    """
+    done = python("-c", textwrap.dedent(code))
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "velocity-ledger: interrupted\n"
+
+
+def test_a_process_of_somebody_else_keeps_its_own_handler(monkeypatch):
+    monkeypatch.setattr("velocity_ledger.cli._verbs.call", lambda options, command: 0)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["describe"]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_an_output_that_cannot_be_written_is_one_line_and_exit_2(lines):
+    code = f"""
+        import sys
+        from velocity_ledger.cli import _main
+        def call(options, command):
+            for k in range({lines}):
+                print(k)
+            return 0
+        _main._call = call
+        sys.argv = ["velocity-ledger", "describe"]
+        _main.run()
+    """
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    told = "velocity-ledger: error: cannot write standard output: No space left on device\n"
+    assert done.stderr == told
 
 
 def test_other_exceptions_are_not_hidden(monkeypatch):

@@ -121,6 +121,7 @@ def test_train_is_one_cell_and_can_be_stopped(corpus, tmp_path, capsys):
         (["--seeds", "1", "1"], "seed named twice"),
         (["--seeds", "-1"], "seed"),
         (["--variants"], "variant"),
+        (["--stop-after", "-1"], "stop_after must not be negative"),
         (["--resume"], "no run to resume"),
     ],
 )
@@ -130,6 +131,13 @@ def test_mistakes_are_one_line_and_leave_nothing_behind(words, says, corpus, tmp
     assert main(["compare", *TINY, *given, *words, "--out", str(out)]) == 2
     assert says in one_line(capsys)
     assert not (out / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("words", [["--out", ""], ["--out="]])
+@pytest.mark.parametrize("verb", [["compare"], ["render", "run"]])
+def test_an_empty_folder_name_is_refused(verb, words, capsys):
+    assert main([*verb, *words]) == 2
+    assert "--out names no folder" in one_line(capsys)
 
 
 def test_a_tracker_that_is_not_installed_is_said_before_anything_begins(

@@ -104,6 +104,11 @@ def test_tables_and_csv(synthetic, tmp_path, table, rows, columns):
     np.testing.assert_allclose(back[number].to_numpy(), frame[number].to_numpy(), rtol=1e-6)
 
 
+def test_a_table_for_a_folder_that_is_not_there(synthetic, tmp_path):
+    with pytest.raises(UserError, match=r"cannot write .*absent"):
+        open_bundle(synthetic()).to_csv(tmp_path / "absent" / "a.csv")
+
+
 def test_unknown_table(synthetic):
     bundle = open_bundle(synthetic())
     with pytest.raises(UserError, match="choose cells, validation"):

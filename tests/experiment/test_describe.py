@@ -11,7 +11,7 @@ from flax import nnx
 from velocity_ledger import integrators
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import PRESETS, describe
-from velocity_ledger.model import GPT, count_parameters
+from velocity_ledger.model import GPT, ModelConfig, count_parameters
 from velocity_ledger.training import optimizer
 from velocity_ledger.training._step import dropout_root, training_step
 
@@ -37,6 +37,31 @@ def test_counts_are_those_of_the_built_model(scan):
         assert record["parameters"] == count_parameters(model)
         assert record["flops_per_token_forward"] == model.flops_per_token()
         assert record["flops_per_token_training"] == 3 * model.flops_per_token()
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_counts_of_another_depth_are_those_of_the_built_model(layers):
+    config = PRESETS["smoke"]
+    config = dc.replace(config, model=dc.replace(config.model, layers=layers))
+    for record in describe(config):
+        model = GPT(config.model, integrators.parse(record["variant"]), rngs=0)
+        assert record["parameters"] == count_parameters(model)
+        assert record["flops_per_token_forward"] == model.flops_per_token()
+
+
+def test_depth_costs_nothing(monkeypatch):
+    depths = []
+    built = GPT.__init__
+
+    def spy(self, config, *given, **named):
+        depths.append(config.layers)
+        built(self, config, *given, **named)
+
+    monkeypatch.setattr(GPT, "__init__", spy)
+    config = dc.replace(PRESETS["smoke"], model=ModelConfig(layers=100_000), variants=("plain",))
+    (record,) = describe(config)
+    assert set(depths) == {1, 2}
+    assert record["parameters"] > 10**10
 
 
 def test_it_is_strict_json_and_grows_with_the_batch():

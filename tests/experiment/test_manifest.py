@@ -142,6 +142,14 @@ def _broken(manifest, key, value):
     return json.dumps(changed)
 
 
+def _changed(manifest, *where, **changes):
+    part = manifest
+    for key in where:
+        part = part[key]
+    part.update(changes)
+    return json.dumps(manifest)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -161,6 +169,22 @@ def _broken(manifest, key, value):
         (lambda m: _broken(m, "cells", [m["cells"][0] | {"state": "odd"}]), "damaged .cells"),
         (lambda m: _broken(m, "variants", []), "damaged .variants"),
         (lambda m: _broken(m, "variants", [3]), "damaged .variants"),
+        (lambda m: _broken(m, "variants", [*m["variants"], 3]), "damaged .variants"),
+        (lambda m: _changed(m, "variants", 0, file=3), "damaged .variants"),
+        (lambda m: _changed(m, "variants", 1, text="plain"), "damaged .variants"),
+        (lambda m: _broken(m, "cells", m["cells"][:3]), "its cells are not those"),
+        (lambda m: _changed(m, "cells", 0, best_val="low"), "damaged .cells"),
+        (lambda m: _changed(m, "cells", 0, seed=True), "damaged .cells"),
+        (lambda m: _changed(m, "configuration", variants=[3]), "damaged at variants"),
+        (lambda m: _changed(m, "configuration", seeds=[0, 1.5]), "damaged at seeds"),
+        (lambda m: _changed(m, "configuration", corpus=None), "damaged at corpus"),
+        (lambda m: _changed(m, "configuration", "model", width=33), "not a multiple of 2 heads"),
+        (lambda m: _changed(m, "configuration", "model", scan=1), "damaged at model.scan"),
+        (lambda m: _changed(m, "configuration", "training", clip=None), "damaged at training.clip"),
+        (lambda m: _changed(m, "vocabulary", size=4), "damaged .vocabulary"),
+        (lambda m: _changed(m, "vocabulary", characters=3), "damaged .vocabulary"),
+        (lambda m: _changed(m, "corpus", characters="many"), "damaged .corpus"),
+        (lambda m: _broken(m, "sessions", 3), "damaged .sessions"),
         (lambda m: json.dumps(m).replace("1000.0", "NaN"), "damaged .not JSON"),
     ],
 )
@@ -171,6 +195,7 @@ def test_damaged_manifest_is_one_sentence(synthetic, change, words):
     with pytest.raises(UserError, match=words) as caught:
         read_manifest(folder)
     assert "\n" not in str(caught.value)
+    assert str(folder) in str(caught.value)
 
 
 def test_manifest_that_is_not_utf8(synthetic):
@@ -185,3 +210,6 @@ def test_not_a_bundle(tmp_path):
         read_manifest(tmp_path)
     with pytest.raises(UserError, match="does not exist"):
         read_manifest(tmp_path / "absent")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="file is a file: give the folder of a run"):
+        read_manifest(tmp_path / "file")

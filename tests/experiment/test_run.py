@@ -13,6 +13,8 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +34,7 @@ from velocity_ledger.experiment import (
 )
 from velocity_ledger.experiment._cells import cell_folder, read_cell
 from velocity_ledger.experiment._manifest import CellRecord
+from velocity_ledger.experiment._variants import variants_of
 from velocity_ledger.experiment._weights import read_weights
 from velocity_ledger.model import ModelConfig
 from velocity_ledger.training import (
@@ -258,6 +261,66 @@ def test_resume_with_another_configuration_names_the_field(whole, config, change
 def test_the_recorded_text_written_another_way_is_the_same(whole, config, text, monkeypatch):
     monkeypatch.chdir(text.parent)
     assert run(dc.replace(config, corpus="./text.txt"), whole, resume=True) == 0
+
+
+DAMAGES = {
+    "gone": lambda path: path.unlink(),
+    "damaged": lambda path: path.write_bytes(path.read_bytes()[:100]),
+}
+
+
+@pytest.mark.parametrize("name", ["data.nc", "best.safetensors"])
+@pytest.mark.parametrize("what", DAMAGES)
+@pytest.mark.parametrize("checkpoint", [True, False])
+def test_a_done_cell_whose_files_are_lost_is_made_again(
+    config, whole, tmp_path, name, what, checkpoint
+):
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    cell = open_bundle(out).cells[1]
+    folder = cell_folder(out, cell.slug, cell.seed)
+    DAMAGES[what](folder / name)
+    if not checkpoint:
+        shutil.rmtree(folder / "checkpoint")
+    said = []
+    assert run(config, out, resume=True, notify=said.append) == 0
+    then = "going on from its checkpoint of step 12" if checkpoint else "running again"
+    told = f"{cell.name} is finished, but {folder / name} is {what}: {then}"
+    assert [s for s in said if s.startswith(cell.name)] == [told]
+    assert_same_results(whole, out)
+
+
+def test_another_device_is_said_on_resume(config, whole, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(whole, out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    manifest["device"]["kind"] = "NVIDIA H200"
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    said = []
+    assert run(config, out, resume=True, notify=said.append) == 0
+    (line,) = [s for s in said if "environment" in s]
+    assert "device NVIDIA H200 then, cpu now" in line and "bits may differ" in line
+
+
+def test_a_negative_stop_is_refused_before_anything_is_made(config, tmp_path):
+    with pytest.raises(UserError, match="stop_after must not be negative, got -1"):
+        run(config, tmp_path / "run", stop_after=-1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_cell_is_named_by_a_text(whole):
+    # In a process of its own: here a type checker would object first.
+    code = (
+        "import sys; from velocity_ledger.experiment import load_cell; load_cell(sys.argv[1], None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(whole)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        capture_output=True,
+        text=True,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("UserError: a cell is a text like 'ledger/0', got None")
 
 
 def test_resume_needs_a_run(config, tmp_path):
@@ -513,6 +576,20 @@ def test_mistake_in_the_last_variant_shows_before_the_first_trains(config, tmp_p
     with pytest.raises(UserError, match=r"mine\.py:Crash does not run .*mend"):
         run(dc.replace(config, variants=("plain", "./mine.py:Crash")), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_the_notice_of_a_missing_null_model_is_one_line(monkeypatch, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    (variant,) = variants_of([f"{tmp_path}/mine.py:Damped"])
+
+    def broken(*given, **named):
+        raise TypeError("one\ntwo")
+
+    monkeypatch.setattr(_run, "null_of_checkpoint", broken)
+    said = []
+    grid: Any = SimpleNamespace(model_config=MODEL, notify=said.append)
+    assert _run._Grid._nulls(grid, variant, None, {0: {}}) == {}
+    assert said == [f"{variant.text} has no null model (TypeError: one)"]
 
 
 def test_unknown_cell_names_those_there_are(whole):

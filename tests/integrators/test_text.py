@@ -95,10 +95,17 @@ def test_an_array_is_written_as_the_number_it_was():
         ("ledger(damped=1)", "True or False"),
         ("ledger(mu=2)", "between -1 and 1"),
         ("ledger(mu=1, debias=True)", "vanishes"),
-        ("compose(flat(), flat(), fixed())", "momentum"),
+        ("compose(flat(), flat(), fixed())", "momentum is a Momentum|Type-check error"),
         ("compose(euler(), torus(), fixed())", "no part is named torus"),
         ("./nowhere.py:Mine", "cannot read ./nowhere.py"),
         ("ledger; import os", "is not an integrator"),
+        ("compose(euler(), sphere(), fixed('a'))", "h is a number"),
+        ("compose(heavy_ball(mu=.9, mu=.8), flat(), fixed())", "gives mu twice|cannot be read"),
+        ("compose(heavy_ball(**3), flat(), fixed())", "cannot be read"),
+        ("compose(heavy_ball(.9, mu=.8), flat(), fixed())", "given mu twice"),
+        ("compose(euler(), flat(), fixed(), flat())", "takes 3 arguments, got 4"),
+        ("./mine.py", "mine.py:Mine"),
+        (f"ledger(mu=1{'0' * 400})", "finite"),
     ],
 )
 def test_refused_forms_say_why_in_one_line(form, word):
@@ -161,7 +168,14 @@ def test_what_a_file_does_not_hold(mine, name, word):
 
 @pytest.mark.parametrize(
     ("source", "word"),
-    [("def (", "SyntaxError"), ("1/0", "ZeroDivisionError"), ("import nowhere_at_all", "nowhere")],
+    [
+        ("def (", "SyntaxError"),
+        ("1/0", "ZeroDivisionError"),
+        ("import nowhere_at_all", "nowhere"),
+        ("import sys; sys.exit(0)", "SystemExit"),
+        ("Mine = max", "max is not an integrator|Mine"),
+        ("def Mine(): raise RuntimeError('a\\nb')", "cannot be made: RuntimeError: a$"),
+    ],
 )
 def test_a_file_that_does_not_run(tmp_path, source, word):
     path = tmp_path / "broken.py"

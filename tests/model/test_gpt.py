@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import functools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -245,6 +246,28 @@ def test_weights_that_do_not_fit_are_named():
 def test_more_tokens_than_the_context_are_refused():
     with pytest.raises(vl.UserError, match="13 tokens do not fit the context of 12"):
         model("plain")(jnp.zeros((1, 13), jnp.int32))
+
+
+@pytest.mark.parametrize(
+    ("ids", "word"),
+    [
+        (jnp.zeros(3, jnp.int32), r"\[batch, time\], got shape \(3,\)"),
+        (jnp.zeros((1, 0), jnp.int32), r"got shape \(1, 0\)"),
+        (jnp.full((1, 3), 11), r"in 0\.\.10, got 11 to 11"),
+        (jnp.full((1, 3), -1), r"in 0\.\.10, got -1 to -1"),
+    ],
+)
+def test_tokens_that_no_embedding_has(ids, word):
+    """An embedding would give NaN for the one and another token's row for the other."""
+    net = model("plain")
+    try:
+        net(ids)
+    except Exception as error:  # the shape is refused by the types first, where they are checked
+        assert isinstance(error, vl.UserError) or ids.ndim != 2
+        if isinstance(error, vl.UserError):
+            assert re.search(word, str(error))
+    else:
+        pytest.fail("accepted")
 
 
 def test_flops_count_the_matrix_products():

@@ -1,6 +1,6 @@
 """Bundles without a training run: made-up curves and paths in the real layout."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,22 +25,36 @@ def make_bundle(
     checkpoints: Sequence[int] = (0, 60, 600),
     layers: int = 6,
     diverged: bool = False,
+    states: Mapping[tuple[str, int], str] = {},
+    validated: Mapping[int, Sequence[int]] = {},
+    measured: Mapping[tuple[str, int], Sequence[int]] = {},
 ) -> Path:
-    """Write a bundle whose numbers look like a run's."""
+    """Write a bundle whose numbers look like a run's.
+
+    `states` and `measured` (the checkpoints) are those of single cells, `validated` (the steps)
+    those of a seed.
+    """
     config = ExperimentConfig(
         model=ModelConfig(layers=layers), variants=tuple(variants), seeds=tuple(seeds)
     )
     cells = []
     for index, (variant, slug) in enumerate(zip(variants, slugs(variants), strict=True)):
         for seed in seeds:
-            state = "finished" if validations else "pending"
-            cells.append({"variant": variant, "slug": slug, "seed": seed, "state": state})
+            cell = (variant, seed)
+            state = "finished" if validations else "running"
+            if diverged and index == 1:
+                state = "diverged"
+            steps = validated.get(seed, 50 * np.arange(1, validations + 1))
+            looks = measured.get(cell, checkpoints)
+            record = {"variant": variant, "slug": slug, "seed": seed}
+            record["state"] = states.get(cell, state)
+            record["step"] = max((1 if len(looks) else 0, *looks, *map(int, steps)))
+            cells.append(record)
             file = cell_folder(folder, slug, seed) / "data.nc"
             file.parent.mkdir(parents=True)
             generator = np.random.default_rng((index, seed))
-            write_cell(
-                file, _cell(generator, index, validations, checkpoints, 2 * layers, diverged)
-            )
+            step = np.asarray(steps, np.int64)
+            write_cell(file, _cell(generator, index, step, looks, 2 * layers, diverged))
     folder.mkdir(exist_ok=True)
     manifest = {
         "format": FORMAT,
@@ -55,11 +69,10 @@ def make_bundle(
     return folder
 
 
-def _cell(generator, index, validations, checkpoints, sub_updates, diverged):
-    step = 50 * np.arange(1, validations + 1)
+def _cell(generator, index, step, checkpoints, sub_updates, diverged):
     loss = 1.4 + 0.01 * index + 2.0 * np.exp(-step / 120) + 0.005 * generator.normal(size=step.size)
     if diverged and index == 1:
-        loss[validations // 2 :] = np.nan
+        loss[step.size // 2 :] = np.nan
     tokens, scale = 16, (10.0, 4.0, 5.0, 2.7)[index % 4]
     measurements = {}
     for checkpoint in checkpoints:
@@ -75,10 +88,12 @@ def _cell(generator, index, validations, checkpoints, sub_updates, diverged):
             "turning_angle": turn.astype(np.float32),
             "stream_norm": lengths.cumsum(0).astype(np.float32),
             "path_length": path.astype(np.float32),
+            "path_over_norm": (path / lengths[-1] / 4).astype(np.float32),
             "straightness": np.full(tokens, 0.3 + 0.1 * index, np.float32),
             "zero_steps": np.zeros(tokens, np.float32),
         }
     null = {"path_length": 9.0 * scale, "turning_angle": 90.0 / (1 + index), "straightness": 0.29}
+    null["path_over_norm"] = 2.0 + index
     return cell_dataset(
         train_loss=loss,
         val_step=step,

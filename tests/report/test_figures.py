@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Annotation, Text
 
-from velocity_ledger.experiment import open_bundle
+from velocity_ledger.experiment import open_bundle, summary
 from velocity_ledger.report._data import variants
 from velocity_ledger.report._depth import depth_figure
 from velocity_ledger.report._paths import paths_figure
@@ -105,7 +105,7 @@ def test_the_curves_are_the_bundle_s(bundle_of):
 def test_the_profiles_are_the_last_checkpoint_s_with_the_first_faint(bundle_of):
     found, (_, _, depth) = figures(bundle_of(("plain",), (0, 1)))
     step, so_far, turn = depth.axes
-    assert (found[0].last_checkpoint(), step.get_ylabel()) == (600, "units of the\nresidual stream")
+    assert (found[0].checkpoint, step.get_ylabel()) == (600, "units of the\nresidual stream")
     assert turn.get_ylabel() == "degrees"
     data = list(found[0].cells.values())
     for axes, name, made_of in (
@@ -138,17 +138,60 @@ def test_another_number_of_sub_updates_claims_no_attention(bundle_of):
 
 def test_the_path_is_beside_its_null(bundle_of):
     found, (_, paths, _) = figures(bundle_of(("plain", "ledger"), (0, 1)))
-    length = paths.axes[0]
     rows = [variant.summaries(600) for variant in found]
-    for place, summaries in enumerate(rows):
-        for marker, name in (("o", "path_length"), ("D", "null_path_length")):
-            wanted = np.mean([row[name] for row in summaries])
-            (line,) = [
-                line
-                for line in length.get_lines()
-                if line.get_marker() == marker and list(line.get_ydata()) == [place]
-            ]
-            assert line.get_xdata()[0] == pytest.approx(wanted)
+    names = ("path_length", "path_over_norm", "turning_angle", "straightness")
+    for axes, quantity in zip(paths.axes, names, strict=True):
+        for place, summaries in enumerate(rows):
+            for marker, name in (("o", quantity), ("D", f"null_{quantity}")):
+                wanted = np.mean([row[name] for row in summaries])
+                (line,) = [
+                    line
+                    for line in axes.get_lines()
+                    if line.get_marker() == marker and list(line.get_ydata()) == [place]
+                ]
+                assert line.get_xdata()[0] == pytest.approx(wanted)
+
+
+def test_figures_and_table_show_the_same_cells_at_the_same_checkpoint(bundle_of):
+    bundle = bundle_of(
+        ("plain", "ledger"),
+        (0, 1, 2),
+        states={("ledger", 0): "diverged", ("plain", 2): "interrupted"},
+        measured={("ledger", 1): (0, 60), ("ledger", 0): (0, 60, 900)},
+    )
+    found, (validation, paths, depth) = figures(bundle)
+    rows = summary(open_bundle(bundle))
+    assert [(v.text, tuple(v.cells)) for v in found] == [("plain", (0, 1)), ("ledger", (1, 2))]
+    assert [v.checkpoint for v in found] == [row.checkpoint for row in rows] == [600, 60]
+    for place, row in enumerate(rows):
+        (dot,) = [
+            line
+            for line in paths.axes[0].get_lines()
+            if line.get_marker() == "o" and list(line.get_ydata()) == [place]
+        ]
+        assert dot.get_xdata()[0] == pytest.approx(row.path_length)
+    # A thin line a seed and a thick one.
+    curves = [line for line in validation.axes[0].get_lines() if len(line.get_xdata()) == 12]
+    assert len(curves) == 6
+    for figure in (validation, paths, depth):
+        assert any("without 2 diverged or unfinished cells" in text for text, _ in texts(figure))
+
+
+def test_a_variant_that_diverged_everywhere_is_no_rival(bundle_of):
+    found, (validation, _, _) = figures(bundle_of(("plain", "ledger"), (0, 1), diverged=True))
+    assert [v.diverged for v in found] == [False, True]
+    assert len(validation.axes) == 1
+
+
+def test_seeds_that_share_no_step_have_no_mean(bundle_of):
+    validated = {0: (250, 500), 1: (100,)}
+    _, (validation, _, _) = figures(bundle_of(("plain", "ledger"), (0, 1), validated=validated))
+    upper, lower = validation.axes
+    assert sorted(len(line.get_xdata()) for line in upper.get_lines()) == [1] * 6 + [2, 2]
+    # The line at zero and two seeds, thin.
+    assert sorted(len(line.get_xdata()) for line in lower.get_lines()) == [1, 2, 2]
+    for axes in (upper, lower):
+        assert not any("ledger" in a.get_text() for a in axes.findobj(Annotation))
 
 
 def test_the_first_eight_looks_differ_in_colour_and_line_and_the_next_in_their_pair():

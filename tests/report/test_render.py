@@ -87,6 +87,11 @@ def test_a_diverged_cell_and_one_validation_are_drawn(bundle_of):
     assert len(render(bundle_of(("plain", "ledger"), (0,), validations=1))) == 6
 
 
+def test_seeds_without_a_common_validation_are_drawn(bundle_of):
+    validated = {0: (250, 500), 1: (100,)}
+    assert len(render(bundle_of(("plain", "ledger"), (0, 1), validated=validated))) == 6
+
+
 def test_missing_cells_of_some_variants_are_left_out(bundle_of):
     bundle = bundle_of()
     shutil.rmtree(bundle / "cells" / "plain")  # The reference of the differences.

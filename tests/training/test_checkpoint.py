@@ -155,6 +155,17 @@ def test_a_damaged_checkpoint_is_named(file: str, checkpoints: Checkpoints) -> N
         checkpoints.restore(1, trees())
 
 
+def test_a_truncated_history_is_named_with_what_to_do(checkpoints: Checkpoints) -> None:
+    for step in (1, 2):
+        checkpoints.save(step, trees(), HISTORY, STATE)
+        file = checkpoints.path(step) / "history.npz"
+        file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(UserError, match=r"2 is damaged .*delete that .* from the one of step 1$"):
+        checkpoints.history(2)
+    with pytest.raises(UserError, match=r"1 is damaged .*delete that folder and begin again$"):
+        checkpoints.history(1)
+
+
 def test_names_that_collide_are_kept_apart(checkpoints: Checkpoints) -> None:
     tree = {"params": {"a": {"b": jnp.ones(1)}, "a.b": jnp.zeros(1)}}
     checkpoints.save(1, tree, HISTORY, STATE)

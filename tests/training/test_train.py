@@ -1,7 +1,9 @@
 import dataclasses as dc
+import hashlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 from typing import Any
 
@@ -385,6 +387,58 @@ def test_another_corpus_is_refused(tmp_path: pathlib.Path) -> None:
     run(tmp_path, stop_after=5)
     with pytest.raises(UserError, match="train_ids"):
         train(Tiny(), make_data(1), CONFIG, seed=0, folder=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("mu", "dropout", "field"),
+    [(0.9, 0.5, r"model\.dropout \(0.1, not 0.5\)"), (0.1, 0.1, r"integrator \(ledger, not ")],
+)
+def test_a_model_of_the_same_shapes_is_refused_naming_the_field(
+    mu: float, dropout: float, field: str, tmp_path: pathlib.Path
+) -> None:
+    def begin(mu: float, dropout: float, **keywords: Any) -> Run:
+        shape = ModelConfig(layers=1, width=4, heads=1, hidden=4, context=8, vocabulary=7)
+        model = GPT(dc.replace(shape, dropout=dropout), parse(f"ledger(mu={mu})"), rngs=0)
+        config = dc.replace(CONFIG, telemetry_at=())
+        return train(model, DATA, config, seed=0, folder=tmp_path, **keywords)
+
+    begin(0.9, 0.1, stop_after=1)
+    with pytest.raises(UserError, match=field):
+        begin(mu, dropout, resume=True)
+    assert begin(0.9, 0.1, resume=True, stop_after=1).step == 1
+
+
+def test_the_ids_are_hashed_once_a_run(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[int] = []
+
+    class Counted:
+        @staticmethod
+        def sha256(data: bytes) -> Any:
+            hashed.append(len(data))
+            return hashlib.sha256(data)
+
+    monkeypatch.setattr("velocity_ledger.training._train.hashlib", Counted)
+    run(tmp_path)
+    assert sorted(hashed) == [4 * len(DATA.val), 4 * len(DATA.train)]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "without train_loss", "without times"])
+def test_a_damaged_checkpoint_can_be_deleted(damage: str, tmp_path: pathlib.Path) -> None:
+    run(tmp_path, stop_after=10)
+    newest = tmp_path / "checkpoint" / "step_00000010"
+    history, state = newest / "history.npz", newest / "state.json"
+    if damage == "truncated":
+        history.write_bytes(history.read_bytes()[:-30])
+    elif damage == "without train_loss":
+        np.savez(history, val_step=np.zeros(0))
+    else:
+        state.write_text(json.dumps({**json.loads(state.read_text()), "times": {}}))
+    with pytest.raises(UserError, match=r"10 is damaged .*delete that .* from the one of step 5"):
+        run(tmp_path, resume=True)
+    shutil.rmtree(newest)
+    assert run(tmp_path, resume=True, stop_after=6).step == 6
 
 
 def test_an_unwritable_folder_is_refused_before_step_1(tmp_path: pathlib.Path) -> None:

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from velocity_ledger.cli import _interrupts
+
 OPT_OUT = "VELOCITY_LEDGER_NO_REEXEC"
 _VARIABLE = "GLIBC_TUNABLES"
 _VALUE = "glibc.malloc.hugetlb=1"
@@ -41,7 +43,9 @@ def start_anew() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     command = [sys.executable, *sys.orig_argv[1:]]
-    os.execve(sys.executable, command, {**os.environ, _VARIABLE: _VALUE})
+    # Ctrl-C waits for the new start to be ready for it.
+    with _interrupts.held():
+        os.execve(sys.executable, command, {**os.environ, _VARIABLE: _VALUE})
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -1,4 +1,7 @@
-"""The command `velocity-ledger`: parse, run the verb, turn mistakes into one line."""
+"""The command `velocity-ledger`: parse, run the verb, turn mistakes into one line.
+
+Little is imported before `run` is ready for Ctrl-C.
+"""
 
 import contextlib
 import io
@@ -7,19 +10,23 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
-from velocity_ledger.cli import _huge_pages
-from velocity_ledger.cli._environment import computes_on_cpu, prepare
-from velocity_ledger.cli._options import Options, Render, _Training
-from velocity_ledger.cli._parse import PROGRAM, parse
+from velocity_ledger.cli import _interrupts
+from velocity_ledger.cli._interrupts import INTERRUPTED, PROGRAM
 from velocity_ledger.errors import UserError
-
-INTERRUPTED = 130
 
 
 def run() -> NoReturn:
     """The process of the command: as `main`, with the streams and the memory made ready."""
+    _interrupts.install()
     sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
-    sys.exit(_guarded(sys.argv[1:], own_process=True))
+    status = _guarded(sys.argv[1:], own_process=True)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except UserError as mistake:
+        _tell(mistake)
+        status = status or 2
+    sys.exit(status)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,27 +43,41 @@ def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
         if list(arguments) in (["--version"], ["-V"]):
             print(f"{PROGRAM} {_version()}")
             return 0
+        from velocity_ledger.cli import _huge_pages
+        from velocity_ledger.cli._parse import parse
+
         options = parse(arguments)
         if own_process and _wants_huge_pages(options):
             with contextlib.suppress(OSError):  # Slower, but it works without.
                 _huge_pages.start_anew()
         return _call(options, [PROGRAM, *arguments])
     except UserError as mistake:
-        print(f"{PROGRAM}: error: {mistake}", file=sys.stderr)
+        _tell(mistake)
         return 2
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
-        print(f"{PROGRAM}: interrupted", file=sys.stderr)
+        _interrupts.tell()
         return INTERRUPTED
 
 
-def _wants_huge_pages(options: Options) -> bool:
+def _tell(mistake: UserError) -> None:
+    print(f"{PROGRAM}: error: {mistake}", file=sys.stderr)
+
+
+def _wants_huge_pages(options: Any) -> bool:
+    from velocity_ledger.cli import _huge_pages
+    from velocity_ledger.cli._environment import computes_on_cpu
+    from velocity_ledger.cli._options import _Training
+
     trains = isinstance(options, _Training)
     return trains and computes_on_cpu(options.device) and _huge_pages.worthwhile()
 
 
-def _call(options: Options, command: Sequence[str]) -> int:
+def _call(options: Any, command: Sequence[str]) -> int:
+    from velocity_ledger.cli._environment import prepare
+    from velocity_ledger.cli._options import Render
+
     # The figures need no JAX, and must not wait for a device.
     prepare("cpu" if isinstance(options, Render) else options.device)
     from velocity_ledger.cli import _verbs
@@ -74,16 +95,23 @@ def _version() -> str:
 
 
 class _Lasting(io.FileIO):
-    """A file that outlives its reader: `velocity-ledger ... | head` must not end a training run."""
+    """A file that outlives its reader: `velocity-ledger ... | head` must not end a training run.
+
+    Raises UserError, once, where standard output cannot be written for another reason; of standard
+    error there is nobody to tell.
+    """
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
-            return len(data)
+            if isinstance(error, BrokenPipeError) or self.fileno() != 1:
+                return len(data)
+            reason = error.strerror or str(error)
+            raise UserError(f"cannot write standard output: {reason}") from error
 
 
 def _lasting(stream: TextIO) -> TextIO:

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Union
 
 import tyro
 
+from velocity_ledger.cli._interrupts import PROGRAM
 from velocity_ledger.cli._options import DEFAULT_PRESET, VERBS, Options, Preset, defaults
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
 
-PROGRAM = "velocity-ledger"
 _DESCRIPTION = """\
 Integrators of the residual stream of a Transformer: trained fairly, measured through depth.
 
@@ -38,6 +38,8 @@ def parse(arguments: Sequence[str]) -> Options:
         named = f"there is no command {arguments[0]!r}" if arguments else "name a command"
         raise UserError(f"{named}: choose {', '.join(VERBS)}; see {PROGRAM} --help")
     name, *rest = arguments
+    if _value("--out", rest) == "":
+        raise UserError("--out names no folder: name one, or leave it out")
     verb: Any = VERBS[name]
     preset = _preset(rest) or DEFAULT_PRESET
     recorded = _recorded(name, rest)

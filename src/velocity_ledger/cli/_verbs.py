@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from velocity_ledger.cli import _interrupts
 from velocity_ledger.cli._options import Compare, Describe, Options, Render, TrackerName, Train
 from velocity_ledger.errors import UserError
 
@@ -52,7 +53,10 @@ def _train(options: Compare | Train, command: Sequence[str]) -> int:
 def _render(options: Render) -> int:
     from velocity_ledger.report import render
 
-    for path in render(options.run, options.out, options.formats):
+    # Drawing leaves no half a file behind.
+    with _interrupts.raised():
+        written = render(options.run, options.out, options.formats)
+    for path in written:
         print(path)
     return 0
 

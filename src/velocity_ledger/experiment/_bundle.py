@@ -99,8 +99,15 @@ class Bundle:
         return pd.concat(frames, ignore_index=True)
 
     def to_csv(self, path: str | os.PathLike[str], table: str = "cells") -> None:
-        """Write `to_dataframe(table)` as CSV."""
-        self.to_dataframe(table).to_csv(path, index=False)
+        """Write `to_dataframe(table)` as CSV.
+
+        Raises `UserError` for another name and a `path` that cannot be written.
+        """
+        frame = self.to_dataframe(table)
+        try:
+            frame.to_csv(path, index=False)
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def open_bundle(path: str | os.PathLike[str]) -> Bundle:

@@ -11,8 +11,10 @@ import xarray as xr
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _json
 from velocity_ledger.experiment._files import write_aside
+from velocity_ledger.training import LEARNED
 
 NAME = "data.nc"
+_DAMAGED = (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError)
 NULLS = {
     "path_length": ("1", "path length of the null model"),
     "turning_angle": ("degree", "turning angle of the null model"),
@@ -34,13 +36,15 @@ def cell_dataset(
     val_loss: npt.ArrayLike,
     paths: xr.Dataset,
     nulls: Mapping[int, Mapping[str, float]],
+    learned: Mapping[int, Mapping[str, npt.ArrayLike]] | None = None,
     attributes: Mapping[str, Any],
 ) -> xr.Dataset:
     """Return a cell's dataset over step, validation, checkpoint, sub_update and token.
 
     `train_loss` is one number a step, in nats a token, dropout on; `val_loss` is taken at the
     steps `val_step`, dropout off; `paths` comes from `path_dataset`; `nulls[checkpoint]` is what
-    `null_path` returned for that checkpoint.
+    `null_path` returned for that checkpoint; `learned[checkpoint]` what the integrator had learned
+    by then, kept as `learned_` and its name.
     """
     train = np.asarray(train_loss, np.float32)
     steps = np.arange(1, train.size + 1, dtype=np.int64)
@@ -58,6 +62,13 @@ def cell_dataset(
         values = [nulls.get(c, {}).get(name, np.nan) for c in checkpoints]
         about = {"units": units, "long_name": long_name}
         variables[f"null_{name}"] = ("checkpoint", np.asarray(values, np.float64), about)
+    for name in next(iter((learned or {}).values()), {}):
+        values = np.stack([np.asarray((learned or {})[c][name]) for c in checkpoints])
+        each = values.shape[1:2] == (paths.sizes.get("sub_update"),)
+        rest = tuple(f"{name}_{i}" for i in range(values.ndim - (2 if each else 1)))
+        dims = ("checkpoint", *(("sub_update",) if each else ()), *rest)
+        about = {"units": "1", "long_name": f"the integrator's learned {name}"}
+        variables[f"{LEARNED}{name}"] = (dims, values, about)
     coordinates = {
         "step": ("step", steps, {"units": "1", "long_name": "optimizer steps done"}),
         "validation": (
@@ -83,7 +94,7 @@ def read_cell(path: pathlib.Path) -> xr.Dataset:
     """
     try:
         return xr.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
+    except _DAMAGED as error:
         raise UserError(f"{path} is damaged: restore it, or run the cell again") from error
 
 

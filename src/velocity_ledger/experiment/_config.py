@@ -43,14 +43,14 @@ PRESETS: dict[str, ExperimentConfig] = {
     "quick": ExperimentConfig(
         model=ModelConfig(width=128, hidden=512),
         training=TrainingConfig(
-            steps=400,
+            steps=250,
             batch=16,
             val_batches=8,
             peak_rate=3e-3,
             final_rate=3e-4,
             warmup=40,
             val_every=50,
-            checkpoint_every=100,
+            checkpoint_every=50,
         ),
         seeds=(0,),
     ),

@@ -1,12 +1,15 @@
 """What a configuration builds and what it costs, without computing anything."""
 
+import dataclasses as dc
 import math
+from collections.abc import Callable
 from typing import Any
 
 from flax import nnx
 
 from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.experiment._variants import describe_axes, describe_text, variants_of
+from velocity_ledger.experiment._trial import try_variant
+from velocity_ledger.experiment._variants import Variant, describe_axes, describe_text, variants_of
 from velocity_ledger.integrators import Integrator
 from velocity_ledger.model import GPT, ModelConfig, count_parameters
 
@@ -24,31 +27,47 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
     return sum(math.prod(p.shape) * copies[p.per] for p in declared)
 
 
+def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
+    """Return how many numbers a model learns, of which only shapes of two layers are built."""
+    return _at_depth(count_parameters, integrator, config)
+
+
+def _at_depth(count: Callable[[Any], int], integrator: Integrator, config: ModelConfig) -> int:
+    """A count of a model, exact at any depth: all layers are alike, so each adds the same."""
+
+    def of(layers: int) -> int:
+        shape = dc.replace(config, layers=layers)
+        return count(nnx.eval_shape(lambda: GPT(shape, integrator, rngs=0)))
+
+    one = of(1)
+    return one if config.layers == 1 else one + (config.layers - 1) * (of(2) - one)
+
+
 def describe(config: ExperimentConfig) -> list[dict[str, Any]]:
     """Return, for each variant, what it is made of and what a training step of it costs.
 
-    Parameters are counted on the real model, of which only shapes are built. A forward pass counts
-    two operations a multiply-add, training three times the forward pass. Memory is an estimate;
-    `memory_formula` says of what. The vocabulary is the configuration's: a run takes its corpus's.
+    Parameters are counted on a real model of one and of two layers, of which only shapes are
+    built: every further layer adds the same. A forward pass counts two operations a multiply-add,
+    training three times the forward pass. Memory is an estimate; `memory_formula` says of what.
+    The vocabulary is the configuration's: a run takes its corpus's.
 
-    Raises `UserError` for a variant that cannot be read.
+    Raises `UserError` for a variant that cannot be read or does not run.
     """
-    return [
-        _variant(v.text, describe_text(v), v.integrator, config)
-        for v in variants_of(config.variants)
-    ]
+    variants = variants_of(config.variants)
+    for variant in variants:
+        if variant.file is not None:
+            try_variant(variant, dc.replace(config.model, layers=1))
+    return [_described(variant, config) for variant in variants]
 
 
-def _variant(
-    text: str, description: str, integrator: Integrator, config: ExperimentConfig
-) -> dict[str, Any]:
-    model = nnx.eval_shape(lambda: GPT(config.model, integrator, rngs=0))
-    parameters = count_parameters(model)
-    forward = model.flops_per_token()
+def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
+    integrator = variant.integrator
+    parameters = parameter_count(integrator, config.model)
+    forward = _at_depth(GPT.flops_per_token, integrator, config.model)
     tokens = config.training.batch * config.model.context
     return {
-        "variant": text,
-        "description": description,
+        "variant": variant.text,
+        "description": describe_text(variant),
         "axes": describe_axes(integrator),
         "pre_norm": bool(integrator.pre_norm),
         "layers": config.model.layers,

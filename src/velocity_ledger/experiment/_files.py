@@ -1,31 +1,17 @@
-"""Writing so that a reader, or the next run, never meets half a file."""
+"""What writers of one run owe each other and its reader."""
 
 import contextlib
 import errno
 import hashlib
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from velocity_ledger._files import try_folder as try_folder, write_aside as write_aside
 from velocity_ledger.errors import UserError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_TEXTS = ("no space left on device", "disk quota exceeded")
-
-
-def write_aside(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
-    """Let `write` fill a file beside `path`, then rename it to `path` in one step."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        write(aside)
-        # Renamed before its bytes are on disk, a file could be empty after a power cut.
-        with open(aside, "rb") as handle:
-            os.fsync(handle.fileno())
-        os.replace(aside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            aside.unlink()
-        raise
 
 
 def clear_asides(folder: pathlib.Path) -> None:
@@ -38,23 +24,6 @@ def clear_asides(folder: pathlib.Path) -> None:
 def sha256(path: pathlib.Path) -> str:
     """Digest of a file's bytes, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def try_folder(folder: pathlib.Path) -> None:
-    """Create `folder` and write a file in it, so that an unwritable output fails at once.
-
-    Raises `UserError`.
-    """
-    trial = folder / f".trial.{os.getpid()}.part"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        trial.write_bytes(b"velocity ledger")
-        trial.unlink()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(
-            f"cannot write to {folder} ({reason}): choose another folder with --out"
-        ) from error
 
 
 def is_disk_full(error: BaseException | None) -> bool:

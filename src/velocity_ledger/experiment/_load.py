@@ -49,6 +49,8 @@ def cell_metadata(path: str | os.PathLike[str], cell: str) -> dict[str, str]:
 
 def find_cell(bundle: Bundle, cell: str) -> CellRecord:
     """Return the record of a cell named by variant (text or folder name), slash, seed."""
+    if not isinstance(cell, str):
+        raise UserError(f"a cell is a text like 'ledger/0', got {cell!r}")
     # A variant may be a path: the seed is what follows the last slash.
     variant, _, seed = cell.rpartition("/")
     for record in bundle.cells:

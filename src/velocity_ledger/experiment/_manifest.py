@@ -28,6 +28,12 @@ _REQUIRED: dict[str, type] = {
     "variants": list,
     "cells": list,
 }
+_OPTIONAL: dict[str, type] = {
+    "sessions": list,
+    "environment": dict,
+    "source": dict,
+    "device": dict,
+}
 
 
 @dc.dataclass(frozen=True)
@@ -91,7 +97,8 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     """
     path = folder / NAME
     if not folder.is_dir():
-        raise UserError(f"{folder} does not exist: give the folder of a run")
+        what = "is a file" if folder.exists() else "does not exist"
+        raise UserError(f"{folder} {what}: give the folder of a run")
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, IsADirectoryError) as error:
@@ -117,10 +124,51 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     for key, kind in _REQUIRED.items():
         if not isinstance(manifest.get(key), kind):
             raise UserError(f"{path} is damaged (no {key}): restore it, or run again")
-    texts = {v.get("text") for v in manifest["variants"] if isinstance(v, dict)}
-    if not all(cell.variant in texts for cell in cell_records(manifest, folder)):
-        raise UserError(f"{path} is damaged (variants): restore it, or run again")
+    for key, kind in _OPTIONAL.items():
+        if key in manifest and not isinstance(manifest[key], kind):
+            raise UserError(f"{path} is damaged ({key}): restore it, or run again")
+    _check_parts(manifest, folder)
     return manifest
+
+
+def _check_parts(manifest: dict[str, Any], folder: pathlib.Path) -> None:
+    """Raise `UserError` where a part is not whole, or does not fit the others."""
+    path = folder / NAME
+    cells = cell_records(manifest, folder)
+    variants, vocabulary = manifest["variants"], manifest["vocabulary"]
+    texts = [v["text"] for v in variants if _is_variant(v)]
+    characters, size = vocabulary.get("characters"), vocabulary.get("size")
+    text_size = manifest["corpus"].get("characters")
+    whole = {
+        "variants": len(texts) == len(variants) == len(set(texts))
+        and all(cell.variant in texts for cell in cells),
+        "vocabulary": characters is size is None
+        or (isinstance(characters, str) and _is_a(size, int) and size == len(characters)),
+        "corpus": text_size is None or _is_a(text_size, int),
+    }
+    for part, good in whole.items():
+        if not good:
+            raise UserError(f"{path} is damaged ({part}): restore it, or run again")
+    try:
+        config = config_from_dict(manifest["configuration"])
+    except UserError as error:
+        raise UserError(f"{path}: {error}; restore it, or run again") from error
+    grid = {(variant, seed) for variant in config.variants for seed in config.seeds}
+    if set(texts) != set(config.variants) or {(c.variant, c.seed) for c in cells} != grid:
+        raise UserError(
+            f"{path} is damaged (its cells are not those of its configuration): restore it, or "
+            "run again"
+        )
+
+
+def _is_variant(record: Any) -> bool:
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        return False
+    file = record.get("file")
+    if file is None:
+        return True
+    names = ("path", "copy", "sha256")
+    return isinstance(file, dict) and all(isinstance(file.get(name), str) for name in names)
 
 
 def cell_records(manifest: dict[str, Any], folder: pathlib.Path | str = "") -> list[CellRecord]:
@@ -136,14 +184,12 @@ def cell_records(manifest: dict[str, Any], folder: pathlib.Path | str = "") -> l
 
 
 def _cell_record(cell: Any) -> CellRecord | None:
-    names = {f.name for f in dc.fields(CellRecord)}
+    hints = typing.get_type_hints(CellRecord)
     try:
-        record = CellRecord(**{k: v for k, v in cell.items() if k in names})
+        record = CellRecord(**{k: _value(hints[k], v, k) for k, v in cell.items() if k in hints})
         good = (
-            isinstance(record.variant, str)
-            and re.fullmatch(r"[A-Za-z0-9._=-]+", record.slug) is not None
+            re.fullmatch(r"[A-Za-z0-9._=-]+", record.slug) is not None
             and record.slug not in (".", "..")
-            and isinstance(record.seed, int)
             and record.state in STATES
         )
     except Exception:
@@ -155,7 +201,7 @@ def _cell_record(cell: Any) -> CellRecord | None:
 def config_from_dict(record: dict[str, Any]) -> ExperimentConfig:
     """Return the configuration that a manifest holds.
 
-    Raises `UserError` where a field is unknown to this version.
+    Raises `UserError` where a field is unknown to this version or of another type.
     """
     return _build(ExperimentConfig, record, "")
 
@@ -202,9 +248,16 @@ def _value(hint: Any, value: Any, name: str) -> Any:
         if value is None:
             return None
         return _value(next(a for a in args if a is not types.NoneType), value, name)
-    if origin is tuple and isinstance(value, list):
+    if origin is tuple and isinstance(value, (list, tuple)):
         inner = args if args[-1] is not Ellipsis else (args[0],) * len(value)
         return tuple(_value(a, v, name) for a, v in zip(inner, value, strict=True))
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and _is_a(value, int):
         return float(value)
+    if not _is_a(value, hint):
+        raise UserError(f"the manifest's configuration is damaged at {name}")
     return value
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """As `isinstance`, but that a truth value is no number."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -4,19 +4,17 @@ import contextlib
 import dataclasses as dc
 import pathlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from flax import nnx
 
 from velocity_ledger.corpus import Corpus, check_length, corpus_from_record, load_corpus
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _environment, _weights
 from velocity_ledger.experiment._cells import NAME, cell_dataset, cell_folder, write_cell
 from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.experiment._describe import count_own_parameters
+from velocity_ledger.experiment._describe import count_own_parameters, parameter_count
 from velocity_ledger.experiment._files import clear_asides, locked, try_folder
 from velocity_ledger.experiment._ledger import Ledger
 from velocity_ledger.experiment._manifest import (
@@ -30,6 +28,8 @@ from velocity_ledger.experiment._manifest import (
     now,
     read_manifest,
 )
+from velocity_ledger.experiment._repair import unreadable
+from velocity_ledger.experiment._trial import first_line, try_variant
 from velocity_ledger.experiment._variants import (
     Variant,
     check_files,
@@ -38,11 +38,11 @@ from velocity_ledger.experiment._variants import (
     keep_files,
     variants_of,
 )
-from velocity_ledger.model import GPT, ModelConfig, count_parameters
+from velocity_ledger.model import GPT, ModelConfig
 from velocity_ledger.telemetry import null_of_checkpoint, path_dataset
 from velocity_ledger.training import (
+    LEARNED,
     Data,
-    History,
     JsonlTracker,
     Progress,
     RichProgress,
@@ -85,12 +85,15 @@ def run_experiment(
     schedule and is no part of the configuration. `progress` makes a display from a cell's name,
     `trackers` makes a cell's trackers from its record and folder, beside the JSONL log.
 
-    With `resume` a run goes on: on the corpus it recorded, leaving finished cells as they are.
+    With `resume` a run goes on: on the corpus it recorded, leaving finished cells as they are, but
+    for those whose files are gone or damaged: these go on from their checkpoint, or begin again.
 
-    Raises `UserError` for a configuration that cannot run, an `out` that cannot be written, holds
-    something else, is being written by another process, or was begun with another configuration,
-    and for a failed save, saying what is kept.
+    Raises `UserError` for a negative `stop_after`, a configuration or a variant that cannot run,
+    an `out` that cannot be written, holds something else, is being written by another process, or
+    was begun with another configuration, and for a failed save, saying what is kept.
     """
+    if stop_after is not None and stop_after < 0:
+        raise UserError(f"stop_after must not be negative, got {stop_after}")
     variants = variants_of(config.variants)
     config = dc.replace(config, variants=tuple(v.text for v in variants))
     recorded = _check_out(config, out, variants, resume)
@@ -117,20 +120,23 @@ def run_experiment(
         for seed in config.seeds:
             for variant in variants:
                 cell = ledger.cells[f"{variant.text}/{seed}"]
+                folder = cell_folder(out, cell.slug, seed)
                 if cell.state in DONE:
-                    continue
+                    lost = unreadable(folder, cell)
+                    if lost is None:
+                        continue
+                    say(f"{cell.name} is {cell.state}, but {lost}")
                 signal = should_stop()
                 if signal is None:
-                    folder = cell_folder(out, cell.slug, seed)
                     shown, extra = progress(cell.name), trackers(cell, folder)
                     signal = grid.run(variant, cell, resume, shown, extra, should_stop)
                 if signal is not None:
                     return 128 + signal
-    lost = [cell for cell in ledger.cells.values() if cell.state == "diverged"]
-    if lost:
-        names = ", ".join(f"{cell.name} at step {cell.step}" for cell in lost)
+    diverged = [cell for cell in ledger.cells.values() if cell.state == "diverged"]
+    if diverged:
+        names = ", ".join(f"{cell.name} at step {cell.step}" for cell in diverged)
         notify(f"diverged: {names}; the best weights before that are kept")
-    return 1 if lost else 0
+    return 1 if diverged else 0
 
 
 def _check_out(
@@ -187,7 +193,9 @@ def _begin(
     corpus = load_corpus(config.corpus, allow_fallback=config.allow_fallback, notify=notify)
     check_length(corpus, config.model.context)
     model_config = dc.replace(config.model, vocabulary=corpus.vocabulary.size)
-    counts = {v.text: _try_variant(v, model_config) for v in variants}
+    for variant in variants:
+        try_variant(variant, model_config)
+    counts = {v.text: parameter_count(v.integrator, model_config) for v in variants}
     files = keep_files(out, variants)
     session = _session(command)
     manifest = {
@@ -241,6 +249,9 @@ def _go_on(
         for name, was in manifest.get("environment", {}).items()
         if was != session["environment"].get(name)
     ]
+    kind, here = manifest.get("device", {}).get("kind"), session["device"]["kind"]
+    if kind is not None and kind != here:
+        changed.append(f"device {kind} then, {here} now")
     if changed:
         notify(f"resuming in another environment ({'; '.join(changed)}): bits may differ")
     if manifest.get("source", {}).get("sha256") != session["source"]["sha256"]:
@@ -259,25 +270,6 @@ def _session(command: list[str]) -> dict[str, Any]:
         "environment": _environment.environment(),
         "device": _environment.device(),
     }
-
-
-def _try_variant(variant: Variant, config: ModelConfig) -> int:
-    """Trace a forward pass, so that the last variant's mistake shows before the first trains.
-
-    Returns the number of parameters.
-    """
-    try:
-        model = nnx.eval_shape(lambda: GPT(config, variant.integrator, rngs=0))
-        graphdef, state = nnx.split(model)
-        tokens = jax.ShapeDtypeStruct((1, config.context), jnp.int32)
-        jax.eval_shape(lambda s, t: nnx.merge(graphdef, s)(t), state, tokens)
-    except Exception as error:
-        if variant.file is None:
-            raise
-        text = str(error).strip().splitlines() or [""]
-        reason = f"{type(error).__name__}: {text[0]}"
-        raise UserError(f"{variant.text} does not run ({reason}): mend {variant.file}") from error
-    return count_parameters(model)
 
 
 def _once(notify: Callable[[str], None]) -> Callable[[str], None]:
@@ -382,7 +374,6 @@ class _Grid:
         The weights go first, and say themselves which loss they reproduce: whoever reads between
         two writes is not misled.
         """
-        best_model = model
         about: dict[str, Any] = {
             "variant": variant.text,
             "seed": seed,
@@ -390,8 +381,6 @@ class _Grid:
             "best_step": found.best_step,
         }
         if found.best is not None:
-            graphdef, _, rest = nnx.split(model, nnx.Param, ...)
-            best_model = nnx.merge(graphdef, found.best, rest)
             metadata = about | {
                 "vocabulary_sha256": self.corpus.vocabulary.sha256,
                 "config": self.config,
@@ -400,40 +389,52 @@ class _Grid:
             weights = model.export_weights(found.best)
             _weights.write_weights(folder / _weights.NAME, weights, metadata)
         history = found.history
-        paths = path_dataset(history.telemetry, windows=self.config.training.probe_windows)
+        measured = {step: _split(m) for step, m in history.telemetry.items()}
+        paths = path_dataset(
+            {step: path for step, (path, _) in measured.items()},
+            windows=self.config.training.probe_windows,
+        )
+        learned = {step: own for step, (_, own) in measured.items()}
         dataset = cell_dataset(
             train_loss=history.train_loss,
             val_step=history.val_step,
             val_loss=history.val_loss,
             paths=paths,
-            nulls=self._nulls(variant, history, paths, model, best_model),
+            nulls=self._nulls(variant, paths, learned),
+            learned=learned,
             attributes=about
             | {
                 "config": self.config,
                 "null_model": "the integrator over mutually orthogonal increments of the measured "
-                "mean lengths; its learned parameters are the initial ones at step 0 and those of "
-                "best_step later",
+                "mean lengths, with what it had learned by that checkpoint",
             },
         )
         write_cell(folder / NAME, dataset)
 
     def _nulls(
-        self, variant: Variant, history: History, paths: Any, first: GPT, best: GPT
+        self, variant: Variant, paths: Any, learned: Mapping[int, Mapping[str, Any]]
     ) -> dict[int, dict[str, float]]:
         """The null model of each checkpoint, as a function of what is saved and nothing else."""
         found: dict[int, dict[str, float]] = {}
         try:
-            for step in history.telemetry:
+            for step, own in learned.items():
                 found[step] = null_of_checkpoint(
                     paths,
                     step,
                     variant.integrator,
                     width=self.model_config.width,
-                    parameters=(best if step else first).integrator_parameters(),
+                    parameters={name: jnp.asarray(value) for name, value in own.items()},
                 )
         except Exception as error:
             # An integrator that reads more than its stream has no path without a model.
             if variant.file is None:
                 raise
-            self.notify(f"{variant.text} has no null model ({type(error).__name__}: {error})")
+            self.notify(f"{variant.text} has no null model ({first_line(error)})")
         return found
+
+
+def _split(measurement: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A measurement's path, and what the integrator had learned."""
+    path = {k: v for k, v in measurement.items() if not k.startswith(LEARNED)}
+    own = {k.removeprefix(LEARNED): v for k, v in measurement.items() if k.startswith(LEARNED)}
+    return path, own

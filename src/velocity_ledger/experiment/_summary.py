@@ -185,6 +185,12 @@ def _notes(bundle: Bundle, rows: Sequence[Row]) -> list[str]:
         f"Quality is the best validation (dropout off, every {training.val_every:,} steps) up to "
         f"{reached} of a schedule of {training.steps:,}."
     )
+    characters = bundle.manifest["corpus"].get("characters")
+    if characters:
+        seen = steps[-1] * training.batch * bundle.config.model.context
+        passes = seen / (characters * 9 // 10)
+        more = ": far from converged" if passes < 1 else ""
+        notes.append(f"A cell saw {seen:,} characters, {passes:.2g} passes over its text{more}.")
     late = [f"{r.variant}/{seed}" for r in begun for seed in r.not_converged]
     if late:
         every = len(late) == sum(len(r.seeds) for r in begun)

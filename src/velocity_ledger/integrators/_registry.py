@@ -46,7 +46,11 @@ def summary(name: str) -> str:
 
 def arguments(build: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return the arguments a builder takes, with their defaults and annotations."""
-    found = inspect.signature(build).parameters.values()
+    try:
+        found = inspect.signature(build).parameters.values()
+    except (TypeError, ValueError):
+        name = getattr(build, "__name__", repr(build))
+        raise UserError(f"{name} is not an integrator: its arguments are unknown") from None
     return {p.name: (p.default, p.annotation) for p in found}
 
 

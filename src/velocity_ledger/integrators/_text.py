@@ -44,7 +44,9 @@ def parse(form: str) -> Integrator:
     """
     match = _FORM.match(form)
     if match is None:
-        raise UserError(f"{form!r} is not an integrator: write ledger, ledger(mu=.95) or a file's")
+        raise UserError(
+            f"{form!r} is not an integrator: write ledger, ledger(mu=.95) or ./mine.py:Mine"
+        )
     name = match["name"]
     positional, given = _arguments(form, match["call"])
     if match["path"] is not None:
@@ -88,14 +90,24 @@ def _arguments(form: str, call: str | None) -> tuple[list[Any], dict[str, Any]]:
         node = ast.parse(f"_{call or '()'}", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         node = None
-    if not isinstance(node, ast.Call) or any(k.arg is None for k in node.keywords):
-        raise UserError(f"the arguments of {form!r} cannot be read: write name=number, ...")
+    if not isinstance(node, ast.Call):
+        raise UserError(_unreadable(form))
+    return _of_call(form, node)
+
+
+def _of_call(form: str, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
     given: dict[str, Any] = {}
     for keyword in node.keywords:
+        if keyword.arg is None:
+            raise UserError(_unreadable(form))
         if keyword.arg in given:
             raise UserError(f"{form!r} gives {keyword.arg} twice")
-        given[str(keyword.arg)] = _literal(form, keyword.value)
+        given[keyword.arg] = _literal(form, keyword.value)
     return [_literal(form, item) for item in node.args], given
+
+
+def _unreadable(form: str) -> str:
+    return f"the arguments of {form!r} cannot be read: write name=number, ..."
 
 
 def _literal(form: str, node: ast.expr) -> Any:
@@ -103,9 +115,7 @@ def _literal(form: str, node: ast.expr) -> Any:
         part = _PARTS.get(node.func.id)
         if part is None:
             raise UserError(f"no part is named {node.func.id}: choose one of {', '.join(_PARTS)}")
-        positional = [_literal(form, item) for item in node.args]
-        given = {str(k.arg): _literal(form, k.value) for k in node.keywords}
-        return _call(part, node.func.id, positional, given)
+        return _call(part, node.func.id, *_of_call(form, node))
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -117,15 +127,25 @@ def _literal(form: str, node: ast.expr) -> Any:
 
 def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -> Any:
     takes = arguments(build)
+    if len(positional) > len(takes):
+        raise UserError(f"{name} takes {len(takes)} arguments, got {len(positional)}")
+    # By name from here on, so that every value is checked.
+    for key, value in zip(takes, positional, strict=False):
+        if key in given:
+            raise UserError(f"{name} is given {key} twice")
+        given = {key: value} | given
     for key, value in given.items():
         if key not in takes:
             can = f"it takes {', '.join(takes)}" if takes else "it takes none"
             raise UserError(f"{name} has no argument {key}: {can}")
         _check_kind(name, key, value, takes[key][0])
     try:
-        return build(*positional, **{k: _as(v, takes[k][1]) for k, v in given.items()})
-    except TypeError as error:
-        raise UserError(f"{name}: {error}") from None
+        return build(**{k: _as(v, takes[k][1]) for k, v in given.items()})
+    except UserError:
+        raise
+    except Exception as error:  # a user's own function or class may raise anything
+        reason = (str(error).strip().splitlines() or [""])[0]
+        raise UserError(f"{name} cannot be made: {type(error).__name__}: {reason}") from error
 
 
 def _check_kind(name: str, key: str, value: Any, default: Any) -> None:
@@ -137,7 +157,7 @@ def _check_kind(name: str, key: str, value: Any, default: Any) -> None:
     if default is None and value is not None and not number:
         raise UserError(f"{name}: {key} is a number or None, got {value!r}")
     if isinstance(value, (int, float)) and not abs(value) < _LARGE:
-        raise UserError(f"{name}: {key} must be a finite number, got {value:.3g}")
+        raise UserError(f"{name}: {key} must be a finite number")
 
 
 def _from_file(path: str, name: str, positional: list[Any], given: dict[str, Any]) -> Integrator:

@@ -66,7 +66,7 @@ def _module(path: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UserError(f"{path} does not run: {type(error).__name__}: {error}") from error
     _written[name] = path

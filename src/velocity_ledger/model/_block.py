@@ -17,7 +17,7 @@ KINDS = ("attention", "mlp")
 """A layer's sub-updates, in order."""
 
 
-def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> nnx.Dict[Any]:
+def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> Any:
     """Return the integrator parameters of one owner: the model, a layer or a sub-update."""
     own = {name: p for name, p in declared.items() if p.per == per}
     return nnx.Dict({n: nnx.Param(p.initial(keys.at(n).draw())) for n, p in own.items()})

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from velocity_ledger.errors import UserError
@@ -68,18 +69,19 @@ class GPT(nnx.Module):
 
     def __call__(
         self,
-        tokens: Int[Array, "batch time"],
+        tokens: Int[Array | np.ndarray, "batch time"],
         *,
         key: Any = None,
         record: Recorder | None = None,
     ) -> Any:
         """Return the logits [batch, time, vocabulary]; with `record`, also what it kept.
 
-        `key` turns dropout on. Raises `UserError` for more tokens than the context holds.
+        `key` turns dropout on. Raises `UserError` for tokens of another shape, more of them than
+        the context holds, and, where their values are known, ids outside the vocabulary.
         """
+        _check(tokens, self.config)
+        tokens = jnp.asarray(tokens)
         time = tokens.shape[1]
-        if time > self.config.context:
-            raise UserError(f"{time} tokens do not fit the context of {self.config.context}")
         x = self.token(tokens) + self.position(jnp.arange(time))
         if key is not None:
             x = dropout(x, self.config.dropout, fold_in_name(key, "embedding"))
@@ -135,6 +137,20 @@ class GPT(nnx.Module):
         Raises `UserError` naming what is missing, left over or of another shape.
         """
         _weights.import_weights(self, weights)
+
+
+def _check(tokens: Any, config: ModelConfig) -> None:
+    if jnp.ndim(tokens) != 2 or 0 in tokens.shape:
+        raise UserError(f"tokens are [batch, time], got shape {jnp.shape(tokens)}")
+    if tokens.shape[1] > config.context:
+        raise UserError(f"{tokens.shape[1]} tokens do not fit the context of {config.context}")
+    # Out of range, an embedding gives NaN or another token's row; a traced id cannot be looked at.
+    if not isinstance(tokens, Tracer):
+        low, high = int(jnp.min(tokens)), int(jnp.max(tokens))
+        if low < 0 or high >= config.vocabulary:
+            raise UserError(
+                f"token ids must lie in 0..{config.vocabulary - 1}, got {low} to {high}"
+            )
 
 
 def _repeat(shared: Mapping[str, Any], layers: int) -> dict[str, Any]:

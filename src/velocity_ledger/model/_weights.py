@@ -59,20 +59,18 @@ def import_weights(model: "GPT", weights: Mapping[str, np.ndarray]) -> None:
 
 def integrator_parameters(model: "GPT") -> dict[str, Any]:
     """Return the integrator's learned parameters, [n, *shape] over sub-updates."""
-    declared = model.integrator.parameters(model.config.width)
-    weights = export_weights(model) if declared else {}
+    config = model.config
+    blocks = [model.blocks] if config.scan else list(model.blocks)
     out: dict[str, Any] = {}
-    for name, parameter in declared.items():
+    for name, parameter in model.integrator.parameters(config.width).items():
         if parameter.per == "model":
-            out[name] = jnp.asarray(weights[f"learned.{name}"])
+            out[name] = model.learned[name][...]
             continue
         owners = ("layer",) * len(KINDS) if parameter.per == "layer" else KINDS
-        rows = [
-            weights[f"blocks.{i}.integrator.{owner}.{name}"]
-            for i in range(model.config.layers)
-            for owner in owners
-        ]
-        out[name] = jnp.asarray(np.stack(rows))
+        rows = [[block.integrator[owner][name][...] for owner in owners] for block in blocks]
+        # Scanned, the one row is [kinds, layers, ...]; unrolled, the rows are [layers, kinds, ...].
+        stacked = jnp.stack([jnp.stack(row, axis=1 if config.scan else 0) for row in rows])
+        out[name] = stacked.reshape(config.sub_updates, *parameter.shape)
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from velocity_ledger.experiment import Bundle
+from velocity_ledger.experiment import Bundle, summary
 from velocity_ledger.telemetry import summarise
 
 
@@ -26,11 +26,20 @@ class Curve:
 
 @dc.dataclass(frozen=True, eq=False)
 class Variant:
-    """The measured cells of one variant, by seed, at its place in the run."""
+    """The cells that stand for one variant, by seed, at its place in the run.
+
+    They are those of its row in the summary; so is `checkpoint`, the last training step at which
+    all of them were measured, None where there is none.
+    """
 
     index: int
     text: str
     cells: dict[int, xr.Dataset]
+    checkpoint: int | None
+    diverged: bool = False
+    """Whether these cells diverged: then the variant has no other."""
+    left_out: int = 0
+    """Measured cells that are not used: they diverged, or others are finished."""
 
     def curves(self) -> dict[int, Curve]:
         """Validation curves by seed, without the values that are not finite."""
@@ -43,11 +52,6 @@ class Variant:
             if finite.any():
                 found[seed] = Curve(data["validation"].values[finite], loss[finite])
         return found
-
-    def last_checkpoint(self) -> int | None:
-        """The last training step at which any of the cells was measured."""
-        steps = [int(c) for data in self.cells.values() for c in _checkpoints(data)]
-        return max(steps, default=None)
 
     def at(self, checkpoint: int) -> dict[int, xr.Dataset]:
         """By seed, the cells that were measured at this training step."""
@@ -78,17 +82,27 @@ class Variant:
 
 def variants(bundle: Bundle) -> list[Variant]:
     """The variants of a bundle that have measurements, in the run's order."""
-    texts = list(dict.fromkeys(cell.variant for cell in bundle.cells))
+    lost = {(cell.variant, cell.seed) for cell in bundle.cells if cell.state == "diverged"}
     found = []
-    for index, text in enumerate(texts):
-        cells = {seed: data for (v, seed), data in bundle.datasets.items() if v == text}
+    # The table's choice of cells and checkpoint, so that figures and table agree.
+    for index, row in enumerate(summary(bundle)):
+        measured = {seed: data for (v, seed), data in bundle.datasets.items() if v == row.variant}
+        cells = {seed: data for seed, data in measured.items() if seed in row.seeds}
         if cells:
-            found.append(Variant(index, text, cells))
+            diverged = any((row.variant, seed) in lost for seed in cells)
+            left_out = len(measured) - len(cells)
+            found.append(Variant(index, row.variant, cells, row.checkpoint, diverged, left_out))
     return found
 
 
+def left_out(variants: Sequence[Variant]) -> str:
+    """How many measured cells the figures do not use, for a title; empty where they use all."""
+    count = sum(variant.left_out for variant in variants)
+    return f" (without {count} diverged or unfinished cell{'s' * (count > 1)})" if count else ""
+
+
 def mean_curve(curves: Sequence[Curve]) -> Curve:
-    """Mean over seeds at the steps that every seed has reached."""
+    """Mean over seeds at the steps that every seed has reached; empty where they share none."""
     steps = curves[0].step
     for curve in curves[1:]:
         steps = np.intersect1d(steps, curve.step)

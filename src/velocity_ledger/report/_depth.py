@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from velocity_ledger.report._data import Variant
+from velocity_ledger.report._data import Variant, left_out
 from velocity_ledger.report._labels import Label, label_ends, width_of
 from velocity_ledger.report._style import FAINT, NOTE, figure, look, short
 
@@ -31,7 +31,7 @@ def depth_figure(variants: Sequence[Variant], alternating: int) -> Figure | None
     A variant with `alternating` sub-updates is attention and MLP in turns, and its markers say
     which is which.
     """
-    drawn = [v for v in variants if v.last_checkpoint() is not None]
+    drawn = [v for v in variants if v.checkpoint is not None]
     if not drawn:
         return None
     names = {v: short(v.text) for v in drawn}
@@ -80,7 +80,7 @@ def _draw(
 ) -> tuple[Label | None, bool]:
     """Draw one variant; return the label of its end, and whether its start was drawn too."""
     style = look(variant.index)
-    last = variant.last_checkpoint()
+    last = variant.checkpoint
     assert last is not None
     start = variant.profile(name, 0) if last != 0 else None
     if start is not None:
@@ -109,11 +109,10 @@ def _draw(
 
 def _head(made: Figure, drawn: Sequence[Variant], started: bool, alternating: int) -> None:
     width, height = made.get_size_inches()
-    steps = {v.last_checkpoint() for v in drawn}
+    steps = {v.checkpoint for v in drawn}
     where = f"step {steps.pop():,}" if len(steps) == 1 else "each variant's last checkpoint"
-    made.text(
-        0.15 / width, 1 - 0.35 / height, f"Through depth, at {where}", fontsize=11, weight="bold"
-    )
+    title = f"Through depth, at {where}{left_out(drawn)}"
+    made.text(0.15 / width, 1 - 0.35 / height, title, fontsize=11, weight="bold")
     sizes = {d.sizes.get("sub_update", 0) for v in drawn for d in v.cells.values()}
     handles = []
     if alternating in sizes:

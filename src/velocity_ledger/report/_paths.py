@@ -1,4 +1,4 @@
-"""Path length, turning angle and straightness of every variant, beside their null models."""
+"""Length, turning and straightness of every variant's path, beside their null models."""
 
 import math
 from collections.abc import Sequence
@@ -8,13 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from velocity_ledger.report._data import Variant
+from velocity_ledger.report._data import Variant, left_out
 from velocity_ledger.report._labels import width_of
 from velocity_ledger.report._style import NOTE, figure, look, short
 
 # name, title, label of the axis, digits after the point
 _PANELS = (
     ("path_length", "Path length", "units of the residual stream", 1),
+    ("path_over_norm", "Path over norm", "path length / final norm", 2),
     ("turning_angle", "Turning angle", "degrees between steps, mean", 1),
     ("straightness", "Straightness", "chord / path length", 2),
 )
@@ -24,28 +25,30 @@ def paths_figure(variants: Sequence[Variant]) -> Figure | None:
     """One row a variant, at its last checkpoint; None where no path was measured."""
     rows = []
     for variant in variants:
-        checkpoint = variant.last_checkpoint()
-        if checkpoint is not None:
-            rows.append((variant, checkpoint))
+        if variant.checkpoint is not None:
+            rows.append((variant, variant.checkpoint))
     if not rows:
         return None
     one = len({checkpoint for _, checkpoint in rows}) == 1
     names = [short(v.text) + ("" if one else f"\nstep {c:,}") for v, c in rows]
     left = width_of([part for name in names for part in name.split("\n")])
-    width, height = left + 3 * 2.75, 1.75 + 0.55 * len(rows)
+    # Inches: a panel, and what lies between two rows of them.
+    panel, between = 0.1 + 0.55 * len(rows), 1.05
+    width, height = left + 2 * 3.9, 1.65 + 2 * panel + between
     made = figure(width, height)
     panels = made.subplots(
-        1,
-        3,
+        2,
+        2,
         sharey=True,
         gridspec_kw={
             "left": left / width,
             "right": 1 - 0.3 / width,
             "top": 1 - 1.05 / height,
             "bottom": 0.6 / height,
-            "wspace": 0.16,
+            "wspace": 0.12,
+            "hspace": between / panel,
         },
-    )
+    ).ravel()
     for axes, (name, title, unit, digits) in zip(panels, _PANELS, strict=True):
         axes.set_title(title)
         axes.set_xlabel(unit)
@@ -60,7 +63,8 @@ def paths_figure(variants: Sequence[Variant]) -> Figure | None:
     for axes in panels:
         axes.tick_params(axis="y", length=0)
     where = f"at step {rows[0][1]:,}" if one else "at each variant's last checkpoint"
-    made.text(0.15 / width, 1 - 0.3 / height, f"Depth path {where}", fontsize=11, weight="bold")
+    title = f"Depth path {where}{left_out(variants)}"
+    made.text(0.15 / width, 1 - 0.3 / height, title, fontsize=11, weight="bold")
     several = any(len(variant.at(checkpoint)) > 1 for variant, checkpoint in rows)
     null = "null model: orthogonal increments of the same lengths"
     measured = "measured, mean over seeds" if several else "measured"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import open_bundle
-from velocity_ledger.experiment._files import try_folder, write_aside
 from velocity_ledger.report._data import variants as measured
 from velocity_ledger.report._depth import depth_figure
 from velocity_ledger.report._paths import paths_figure
@@ -25,10 +25,11 @@ def render(
 ) -> list[Path]:
     """Draw the figures of a run, finished or not, from its bundle alone, and return their paths.
 
-    `validation` (loss against step, nats a token), `paths` (path length, turning angle and
-    straightness beside their null models) and `depth` (profiles over the sub-updates) go to `out`,
-    by default `figures/` in the bundle, in each of `formats` (png, svg). The same bundle gives the
-    same bytes. A figure whose data do not exist yet is left out.
+    `validation` (loss against step, nats a token), `paths` (path length, path over norm, turning
+    angle and straightness beside their null models) and `depth` (profiles over the sub-updates) go
+    to `out`, by default `figures/` in the bundle, in each of `formats` (png, svg). They show the
+    cells and the checkpoint that `summary` takes. The same bundle gives the same bytes. A figure
+    whose data do not exist yet is left out.
 
     Raises `UserError` for a folder that is no bundle, one without measurements, an unknown format
     and an `out` that cannot be written.

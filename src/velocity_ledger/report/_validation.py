@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from velocity_ledger.report._data import Curve, Variant, difference, mean_curve
+from velocity_ledger.report._data import Curve, Variant, difference, left_out, mean_curve
 from velocity_ledger.report._labels import Label, label_ends, width_of
 from velocity_ledger.report._style import FAINT, figure, look, note, short
 
@@ -21,7 +21,7 @@ def validation_figure(variants: Sequence[Variant], unit: str) -> Figure | None:
     if not curves:
         return None
     reference = next((v for v in curves if v.index == 0), None)
-    others = [v for v in curves if v is not reference and _paired(curves[v], curves, reference)]
+    others = [v for v in curves if v is not reference and _paired(v, curves, reference)]
     names = {v: f"{short(v.text)} {_mean_best(c):.3f}" for v, c in curves.items()}
     right = width_of(list(names.values()))
     height = 6.6 if others else 4.6
@@ -44,9 +44,8 @@ def validation_figure(variants: Sequence[Variant], unit: str) -> Figure | None:
         for curve in by_seed.values():
             step, loss = curve.best
             upper.plot([step], [loss], "o", ms=6, mfc="white", mec=look(variant.index).colour)
-        mean = mean_curve(list(by_seed.values()))
-        ends.append(_end(mean, variant, names[variant]))
-    upper.set_title("Validation loss, dropout off")
+        ends += _end(mean_curve(list(by_seed.values())), variant, names[variant])
+    upper.set_title(f"Validation loss, dropout off{left_out(variants)}")
     note(
         upper,
         "ring: best validation of a seed, their mean in numbers; thin: seeds, thick: their mean"
@@ -78,16 +77,16 @@ def _draw_differences(
     axes.axhline(0.0, color=look(reference.index).colour, linewidth=1.0)
     ends = []
     for variant in others:
-        pairs = _paired(curves[variant], curves, reference)
+        pairs = _paired(variant, curves, reference)
         _draw(axes, variant, pairs)
-        ends.append(_end(mean_curve(list(pairs.values())), variant, short(variant.text)))
+        ends += _end(mean_curve(list(pairs.values())), variant, short(variant.text))
     axes.set_title(f"Difference from {short(reference.text)} at the same seed (below 0 is better)")
     # The first validations differ by much that the last ones no longer do.
     values = np.concatenate(
         [
             curve.loss[curve.step >= 0.2 * curve.step.max()]
             for variant in others
-            for curve in _paired(curves[variant], curves, reference).values()
+            for curve in _paired(variant, curves, reference).values()
         ]
     )
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
@@ -97,13 +96,14 @@ def _draw_differences(
 
 
 def _paired(
-    by_seed: dict[int, Curve], curves: dict[Variant, dict[int, Curve]], reference: Variant | None
+    variant: Variant, curves: dict[Variant, dict[int, Curve]], reference: Variant | None
 ) -> dict[int, Curve]:
-    if reference is None:
+    # As in the table, what diverged is no rival.
+    if reference is None or variant.diverged or reference.diverged:
         return {}
     found = {}
-    for seed in by_seed.keys() & curves[reference].keys():
-        curve = difference(by_seed[seed], curves[reference][seed])
+    for seed in curves[variant].keys() & curves[reference].keys():
+        curve = difference(curves[variant][seed], curves[reference][seed])
         if curve.step.size:
             found[seed] = curve
     return dict(sorted(found.items()))
@@ -115,14 +115,19 @@ def _draw(axes: Axes, variant: Variant, by_seed: dict[int, Curve]) -> None:
         for curve in by_seed.values():
             axes.plot(curve.step, curve.loss, color=drawn.colour, alpha=FAINT, linewidth=0.8)
     mean = mean_curve(list(by_seed.values()))
+    if not mean.step.size:
+        return
     # One validation is no line.
     marker = "o" if mean.step.size == 1 else ""
     axes.plot(mean.step, mean.loss, color=drawn.colour, linestyle=drawn.dashes, marker=marker, ms=4)
 
 
-def _end(curve: Curve, variant: Variant, text: str) -> Label:
+def _end(curve: Curve, variant: Variant, text: str) -> list[Label]:
+    """The label of a mean's end; none where the seeds share no step."""
+    if not curve.step.size:
+        return []
     colour = look(variant.index).colour
-    return Label(float(curve.step[-1]), float(curve.loss[-1]), text, colour)
+    return [Label(float(curve.step[-1]), float(curve.loss[-1]), text, colour)]
 
 
 def _mean_best(by_seed: dict[int, Curve]) -> float:

@@ -7,7 +7,7 @@ from velocity_ledger._lazy import lazy
 if TYPE_CHECKING:
     from velocity_ledger.training._checkpoint import Checkpoints as Checkpoints
     from velocity_ledger.training._config import TrainingConfig as TrainingConfig
-    from velocity_ledger.training._history import History as History
+    from velocity_ledger.training._history import LEARNED as LEARNED, History as History
     from velocity_ledger.training._optimizer import (
         optimizer as optimizer,
         schedule as schedule,
@@ -45,6 +45,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Data": "_train",
         "History": "_history",
         "JsonlTracker": "_trackers",
+        "LEARNED": "_history",
         "NullTracker": "_trackers",
         "Progress": "_progress",
         "RichProgress": "_progress",

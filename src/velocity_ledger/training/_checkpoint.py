@@ -6,6 +6,7 @@ import logging
 import os
 import pathlib
 import shutil
+import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from velocity_ledger.errors import UserError
 KEEP = 2
 """Whole checkpoints kept; older ones are removed after each save."""
 
+_DAMAGED = (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile)
 _PREFIX = "step_"
 _ASIDE = ".writing_"
 
@@ -112,23 +114,29 @@ class Checkpoints:
 
         Raises `UserError` where the checkpoint is damaged.
         """
-        with self._reading(step):
+        with self.reading(step):
             return json.loads((self.path(step) / "state.json").read_text(encoding="utf-8"))
 
     def history(self, step: int) -> dict[str, np.ndarray]:
-        """The history's arrays saved with `step`."""
+        """The history's arrays saved with `step`.
+
+        Raises `UserError` where the checkpoint is damaged.
+        """
         with (
-            self._reading(step),
-            np.load(self.path(step) / "history.npz", allow_pickle=False) as file,
+            self.reading(step),
+            # Given a path, NumPy leaves a truncated file open.
+            open(self.path(step) / "history.npz", "rb") as file,
+            np.load(file, allow_pickle=False) as arrays,
         ):
-            return {name: file[name] for name in file.files}
+            return {name: arrays[name] for name in arrays.files}
 
     def restore(self, step: int, like: Mapping[str, Any]) -> dict[str, Any]:
         """The trees saved with `step`, with the structure, types and placement of `like`.
 
         Raises `UserError` where what was saved has other names, shapes or types.
         """
-        saved = self.state(step)["arrays"]
+        with self.reading(step):
+            saved = self.state(step)["arrays"]
         named = {name: _named(tree) for name, tree in like.items()}
         for name, tree in named.items():
             _compare(name, saved.get(name, {}), _described(tree))
@@ -140,18 +148,21 @@ class Checkpoints:
             }
             for name, tree in named.items()
         }
-        with self._reading(step), _quiet(), ocp.StandardCheckpointer() as checkpointer:
+        with self.reading(step), _quiet(), ocp.StandardCheckpointer() as checkpointer:
             found = checkpointer.restore(self.path(step) / "arrays", target)
         return {name: _unnamed(tree, found[name]) for name, tree in like.items()}
 
     @contextlib.contextmanager
-    def _reading(self, step: int) -> Iterator[None]:
+    def reading(self, step: int) -> Iterator[None]:
+        """Turn what a damaged checkpoint of `step` raises into a `UserError` with a way out."""
         try:
             yield
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except _DAMAGED as error:
+            before = [other for other in self.steps() if other < step]
+            then = f"resume from the one of step {before[-1]}" if before else "begin again"
             raise UserError(
-                f"{self.path(step)} is damaged ({_reason(error)}): "
-                "remove it to go on from the checkpoint before"
+                f"the checkpoint {self.path(step)} is damaged ({_reason(error)}): "
+                f"delete that folder and {then}"
             ) from error
 
 

@@ -1,6 +1,7 @@
 """What a training run is, without JAX: the command line reads it for `--help`."""
 
 import dataclasses as dc
+import math
 
 from velocity_ledger.errors import UserError
 
@@ -39,6 +40,10 @@ class TrainingConfig:
     """Seed that picks them."""
 
     def __post_init__(self) -> None:
+        for field in dc.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise UserError(f"training {field.name} must be a finite number, got {value}")
         positive = ("steps", "batch", "val_every", "checkpoint_every", "probe_windows")
         for name in positive:
             if getattr(self, name) < 1:
@@ -51,6 +56,7 @@ class TrainingConfig:
                 raise UserError(f"training {name} must be above 0, got {getattr(self, name)}")
         if self.patience is not None and self.patience < 1:
             raise UserError(f"training patience must be at least 1, got {self.patience}")
+        # Said so that NaN is refused, too.
         if any(not 0 <= f <= 1 for f in self.telemetry_at):
             raise UserError(f"telemetry_at holds fractions from 0 to 1, got {self.telemetry_at}")
 

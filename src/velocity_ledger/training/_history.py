@@ -7,8 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+LEARNED = "learned_"
+"""Begins the names of an integrator's own parameters in a measurement."""
+
 Measurement = dict[str, np.ndarray]
-"""The recorded quantities of one measurement of the depth path, by name."""
+"""The recorded quantities of one measurement of the depth path, by name.
+
+Beside them, as `learned_alpha`, what the integrator had learned by then: [n, *shape], or [*shape]
+where the whole model shares it.
+"""
 
 
 @dc.dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """One optimizer step as one compiled program."""
 
 import functools
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,15 +9,16 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
+from velocity_ledger.model import fold_in_name
 from velocity_ledger.training._validation import token_losses
-
-DROPOUT = int.from_bytes(hashlib.sha256(b"dropout").digest()[:4], "big")
-"""Folded into a seed's key, so that dropout shares no bits with another use of the seed."""
 
 
 def dropout_root(seed: int) -> jax.Array:
-    """The key that a step's number is folded into; there is no generator to save or restore."""
-    return jax.random.fold_in(jax.random.key(seed), DROPOUT)
+    """The key that a step's number is folded into; there is no generator to save or restore.
+
+    A name is folded in first, so that dropout shares no bits with another use of the seed.
+    """
+    return fold_in_name(jax.random.key(seed), "dropout")
 
 
 def strong(tree: Any) -> Any:

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import dataclasses as dc
+import functools
 import hashlib
 import json
 import math
@@ -23,7 +24,7 @@ from velocity_ledger.telemetry import measure
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._clock import Clock
 from velocity_ledger.training._config import TrainingConfig
-from velocity_ledger.training._history import History, Recorder, improves, stalled
+from velocity_ledger.training._history import LEARNED, History, Recorder, improves, stalled
 from velocity_ledger.training._optimizer import optimizer as published_optimizer, warmup_steps
 from velocity_ledger.training._progress import Progress, SilentProgress
 from velocity_ledger.training._signals import stop_signals
@@ -172,7 +173,7 @@ class _Loop:
         seed: int,
         optimizer: optax.GradientTransformation,
     ) -> None:
-        self.data, self.config, self.seed = data, config, seed
+        self.model, self.data, self.config, self.seed = model, data, config, seed
         self.context: int = model.config.context
         self.graphdef, params, self.rest = nnx.split(model, nnx.Param, ...)
         # A plain nested dict: what optax's masks and labels expect to walk through.
@@ -346,7 +347,8 @@ class _Loop:
 
     def _measured(self) -> dict[str, np.ndarray]:
         self.progress.busy("measuring")
-        return measure(nnx.merge(self.graphdef, self.params, self.rest), self.probe)
+        model: Any = nnx.merge(self.graphdef, self.params, self.rest)
+        return measure(model, self.probe) | _learned(model)
 
     def _measure(self) -> None:
         measurement = self._measured()
@@ -383,8 +385,13 @@ class _Loop:
         if not steps:
             return
         step = steps[-1]
+        with checkpoints.reading(step):
+            self._restore(checkpoints, step)
+
+    def _restore(self, checkpoints: Checkpoints, step: int) -> None:
+        """Take up the run where this checkpoint left it."""
         state = checkpoints.state(step)
-        _check_identity(state["run"], self._identity())
+        _check_identity(state["run"], self.identity)
         like = {"params": self.params, "optimizer": self.state}
         if state["best_step"] is not None:
             like["best"] = self.params
@@ -413,7 +420,7 @@ class _Loop:
         history = self.record.history()
         clock = self.clock
         state = {
-            "run": self._identity(),
+            "run": self.identity,
             "best_step": best.step if best else None,
             "best_val": best.loss if best else None,
             "times": {"compile_s": clock.compile_s, "train_s": clock.train_s, "steps": clock.steps},
@@ -426,13 +433,13 @@ class _Loop:
                 Snapshot(self.step, history, state["best_step"], state["best_val"], exported)
             )
 
-    def _identity(self) -> dict[str, Any]:
-        """What a resumed run must share with the saved one."""
-        digests = {
-            f"{name}_ids": hashlib.sha256(ids.astype(np.int32).tobytes()).hexdigest()
-            for name, ids in (("train", self.data.train), ("val", self.data.val))
-        }
-        return json.loads(json.dumps({**dc.asdict(self.config), "seed": self.seed, **digests}))
+    @functools.cached_property
+    def identity(self) -> dict[str, Any]:
+        """What a resumed run must share with the saved one, by name, as JSON gives it back."""
+        found = {**dc.asdict(self.config), "seed": self.seed, **_model_identity(self.model)}
+        for name, ids in (("train", self.data.train), ("val", self.data.val)):
+            found[f"{name}_ids"] = hashlib.sha256(ids.astype(np.int32).tobytes()).hexdigest()
+        return json.loads(json.dumps(found, default=str))
 
     def _exported(self, params: Any) -> Any:
         return nnx.state(nnx.merge(self.graphdef, params, self.rest), nnx.Param)
@@ -448,6 +455,12 @@ class _Loop:
     def _flush(self) -> None:
         for tracker in self.trackers:
             tracker.flush()
+
+
+def _learned(model: Any) -> dict[str, np.ndarray]:
+    """What the model's integrator has learned so far: a null model must use the same."""
+    learned = getattr(model, "integrator_parameters", dict)()
+    return {f"{LEARNED}{name}": np.asarray(value) for name, value in learned.items()}
 
 
 def _path_means(measurement: dict[str, np.ndarray]) -> dict[str, float]:
@@ -468,6 +481,16 @@ def _check_ids(model: Any, data: Data) -> None:
                 f"the {name} split holds ids from {ids.min()} to {ids.max()}, the model's "
                 f"vocabulary has 0 to {vocabulary - 1}: build the model for this corpus"
             )
+
+
+def _model_identity(model: Any) -> dict[str, Any]:
+    """What the shapes of a model's parameters do not tell: another rate, another integrator."""
+    config = getattr(model, "config", None)
+    found: dict[str, Any] = {}
+    if dc.is_dataclass(config) and not isinstance(config, type):
+        found = {f"model.{name}": value for name, value in dc.asdict(config).items()}
+    integrator = getattr(model, "integrator", None)
+    return found if integrator is None else {**found, "integrator": str(integrator)}
 
 
 def _check_identity(saved: dict[str, Any], wanted: dict[str, Any]) -> None:
