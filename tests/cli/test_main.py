@@ -82,7 +82,7 @@ def test_a_user_error_inside_a_verb_is_told_the_same_way(monkeypatch, capsys):
     def refuse(options, command):
         raise UserError("no such\nvariant")
 
-    monkeypatch.setattr("velocity_ledger.cli._verbs.call", refuse)
+    monkeypatch.setattr("velocity_ledger.cli.verbs.Describe.call", refuse)
     assert main(["describe"]) == 2
     assert capsys.readouterr().err == "velocity-ledger: error: no such variant\n"
 
@@ -91,7 +91,7 @@ def test_ctrl_c_before_training_exits_130(monkeypatch, capsys):
     def interrupted(options, command):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("velocity_ledger.cli._verbs.call", interrupted)
+    monkeypatch.setattr("velocity_ledger.cli.verbs.Describe.call", interrupted)
     assert main(["describe"]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
@@ -117,7 +117,7 @@ run()
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize(
-    "name", ["tyro", "velocity_ledger.cli._options", "numpy", "jax", "jax._src.core", "flax"]
+    "name", ["tyro", "velocity_ledger.cli.verbs", "numpy", "jax", "jax._src.core", "flax"]
 )
 def test_ctrl_c_while_importing_is_one_line_and_exit_130(name, times):
     code = _SIGNALLED.format(names=name, times=times, words=["describe", "--device", "cpu"])
@@ -174,7 +174,7 @@ def test_ctrl_c_between_two_starts_is_not_lost():
 
 
 def test_a_process_of_somebody_else_keeps_its_own_handler(monkeypatch):
-    monkeypatch.setattr("velocity_ledger.cli._verbs.call", lambda options, command: 0)
+    monkeypatch.setattr("velocity_ledger.cli.verbs.Describe.call", lambda options, command: 0)
     before = signal.getsignal(signal.SIGINT)
     assert main(["describe"]) == 0
     assert signal.getsignal(signal.SIGINT) is before
@@ -210,7 +210,7 @@ def test_other_exceptions_are_not_hidden(monkeypatch):
     def broken(options, command):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("velocity_ledger.cli._verbs.call", broken)
+    monkeypatch.setattr("velocity_ledger.cli.verbs.Describe.call", broken)
     with pytest.raises(ZeroDivisionError):
         main(["describe"])
 

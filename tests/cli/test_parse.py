@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from velocity_ledger.cli._options import VERBS, Compare, Describe, Preset, Render, Train
 from velocity_ledger.cli._parse import parse
+from velocity_ledger.cli.verbs import VERBS, Compare, Describe, Preset, Render, Train
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
 

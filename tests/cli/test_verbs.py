@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from velocity_ledger.cli import _main, _verbs, main
-from velocity_ledger.cli._options import Compare
+from velocity_ledger.cli import _main, main
 from velocity_ledger.cli._parse import parse
+from velocity_ledger.cli.verbs import Compare, Describe, _train
 from velocity_ledger.experiment import open_bundle
 
 TINY = shlex.split("""
@@ -143,7 +143,7 @@ def test_an_empty_folder_name_is_refused(verb, words, capsys):
 def test_a_tracker_that_is_not_installed_is_said_before_anything_begins(
     monkeypatch, corpus, tmp_path, capsys
 ):
-    monkeypatch.setitem(_verbs._PACKAGES, "wandb", "no_such_package")
+    monkeypatch.setitem(_train._PACKAGES, "wandb", "no_such_package")
     words = ["compare", *TINY, "--corpus", corpus, "--out", str(tmp_path / "run")]
     assert main([*words, "--track", "wandb"]) == 2
     assert "velocity-ledger[wandb]" in one_line(capsys)
@@ -224,6 +224,6 @@ def test_signals_reach_a_process_that_started_anew(corpus, tmp_path, number):
 
 def test_the_command_in_the_manifest_is_what_was_typed(monkeypatch):
     seen = []
-    monkeypatch.setattr(_verbs, "call", lambda options, command: seen.append(command) or 0)
+    monkeypatch.setattr(Describe, "call", lambda options, command: seen.append(command) or 0)
     assert _main.main(["describe", "--json"]) == 0
     assert seen == [["velocity-ledger", "describe", "--json"]]

