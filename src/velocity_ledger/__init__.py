@@ -61,6 +61,8 @@ if TYPE_CHECKING:
         PathStatistics as PathStatistics,
         Recorder as Recorder,
         States as States,
+        StepGram as StepGram,
+        Together as Together,
     )
     from velocity_ledger.report import render as render
     from velocity_ledger.stream import integrate as integrate
@@ -112,6 +114,8 @@ _get, __dir__, __all__ = lazy(
         "Run": "training",
         "Sphere": "integrators",
         "States": "record",
+        "StepGram": "record",
+        "Together": "record",
         "StepScale": "integrators",
         "TrainingConfig": "training",
         "UserError": "errors",

@@ -1,14 +1,26 @@
 """Recorders: the ones that ship, and one of the user's own."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import velocity_ledger as vl
-from velocity_ledger.record import Nothing, PathStatistics, Recorder, States, angle, split_norm
+from velocity_ledger.record import (
+    Nothing,
+    PathStatistics,
+    Recorder,
+    States,
+    StepGram,
+    Together,
+    angle,
+    split_norm,
+)
 
 
 def test_all_are_recorders():
-    assert all(isinstance(r, Recorder) for r in (Nothing(), States(), PathStatistics()))
+    ours = (Nothing(), States(), PathStatistics(), StepGram(), Together(StepGram()))
+    assert all(isinstance(r, Recorder) for r in ours)
 
 
 def test_split_norm_on_every_scale():
@@ -45,6 +57,39 @@ def test_zero_steps_are_masked_and_counted():
     assert int(path["zero_steps"][0]) == 1
     np.testing.assert_array_equal(jnp.isnan(path["turning_angle"][:, 0]), [True, True, True, False])
     np.testing.assert_array_equal(path["turning_angle"][3], [0.0])
+
+
+@pytest.mark.parametrize("name", vl.names())
+def test_the_gram_matrix_is_the_path_up_to_a_rotation(name):
+    both = Together(PathStatistics(), StepGram())
+    x0 = jax.random.normal(jax.random.key(0), (3, 5, 4))
+    fields = [lambda x, k=k: jnp.roll(jnp.tanh(x), k) for k in range(6)]
+    _, path = vl.integrate(fields, x0, vl.parse(name), record=both)
+    gram = path["step_gram"]
+    assert gram.shape == (6, 6)
+    np.testing.assert_allclose(
+        jnp.diagonal(gram), (path["step_length"] ** 2).mean((1, 2)), rtol=1e-5
+    )
+    np.testing.assert_allclose(gram.sum(), (path["chord"] ** 2).mean(), rtol=1e-4)
+    np.testing.assert_allclose(gram, gram.T, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.9])
+def test_a_ledgers_steps_follow_from_its_increments(mu):
+    """d_k = mu d_(k-1) + (1 - mu) f_k, so its inner products with the steps do too."""
+    fields = [lambda x, k=k: jnp.sin(x + k) for k in range(5)]
+    x0 = jax.random.normal(jax.random.key(1), (7, 8))
+    _, path = vl.integrate(fields, x0, vl.ledger(mu=mu), record=StepGram())
+    steps, increments = np.asarray(path["step_gram"]), np.asarray(path["increment_step_gram"])
+    before = np.concatenate([np.zeros((1, 5)), steps[:-1]])
+    np.testing.assert_allclose(steps, mu * before + (1 - mu) * increments, rtol=1e-4, atol=1e-5)
+
+
+def test_two_recorders_may_not_share_a_name():
+    with pytest.raises(ValueError, match="step_gram"):
+        vl.integrate(
+            [jnp.tanh], jnp.ones((1, 2)), vl.plain(), record=Together(StepGram(), StepGram())
+        )
 
 
 def test_a_recorder_of_the_users_own():

@@ -62,6 +62,14 @@ def test_zero_steps_are_integers_and_undefined_angles_survive_the_file(tmp_path)
     assert np.isnan(data["turning_angle"].sel(sub_update=1)).all()
 
 
+def test_gram_matrices_are_over_pairs_of_sub_updates(tmp_path):
+    gram = np.eye(SUB_UPDATES, dtype=np.float32)
+    data = path_dataset({0: measurement(0, step_gram=gram)}, windows=WINDOWS)
+    assert data["step_gram"].dims == ("checkpoint", "sub_update", "sub_update_2")
+    assert data["sub_update_2"].values.tolist() == [1, 2, 3, 4]
+    np.testing.assert_array_equal(data["step_gram"].sel(checkpoint=0), gram)
+
+
 def test_nothing_measured_is_an_empty_dataset():
     data = path_dataset({}, windows=WINDOWS)
     assert data.sizes["checkpoint"] == 0 and not data.data_vars
@@ -82,6 +90,9 @@ def without_path_length() -> dict[str, np.ndarray]:
         ({0: measurement(0, mine=np.ones((2, 2, 6)))}, WINDOWS),
         ({0: measurement(0, mine=np.array(1.0))}, WINDOWS),
         ({0: {}}, WINDOWS),
+        ({0: measurement(0, step_gram=np.ones((3, 3)))}, WINDOWS),
+        ({0: measurement(0, step_gram=np.ones((4, 5)))}, WINDOWS),
+        ({0: measurement(0, step_gram=np.ones(4))}, WINDOWS),
     ],
 )
 def test_measurements_that_do_not_belong_together_are_refused(runs, windows):

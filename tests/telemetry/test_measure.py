@@ -12,9 +12,10 @@ from telemetry.reference import path_metrics
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import ledger, ngpt_ledger, plain
 from velocity_ledger.model import GPT, ModelConfig
-from velocity_ledger.record import PathStatistics, States
+from velocity_ledger.record import PathStatistics, States, StepGram, Together
 from velocity_ledger.stream import integrate
 from velocity_ledger.telemetry import measure
+from velocity_ledger.telemetry._dataset import GRAMS
 from velocity_ledger.telemetry._measure import _recorded
 
 CONFIG = ModelConfig(layers=2, width=16, heads=2, hidden=32, context=8, vocabulary=11)
@@ -34,6 +35,9 @@ def test_a_models_path_agrees_with_its_states(integrator):
     measured = measure(gpt, TOKENS)
     _, kept = gpt(jnp.asarray(TOKENS), record=States())
     states = np.asarray(kept["x"]).reshape(N + 1, WINDOWS * TIME, CONFIG.width)
+    steps = np.diff(states.astype(np.float64), axis=0)
+    gram = np.einsum("jtd,ktd->jk", steps, steps) / (WINDOWS * TIME)
+    np.testing.assert_allclose(measured["step_gram"], gram, 1e-4, 1e-4 * np.abs(gram).max())
     for name, value in path_metrics(states).items():
         # The states are rounded to float32, and a compiled program rounds in another order.
         tolerance = 1e-2 if "ang" in name else 2e-5
@@ -43,7 +47,8 @@ def test_a_models_path_agrees_with_its_states(integrator):
 def test_shapes_are_per_token_and_window_after_window():
     measured = measure(model(), TOKENS)
     for name, value in measured.items():
-        assert value.shape in {(N, WINDOWS * TIME), (WINDOWS * TIME,)}, name
+        shapes = {(N, N)} if name in GRAMS else {(N, WINDOWS * TIME), (WINDOWS * TIME,)}
+        assert value.shape in shapes, name
         assert value.dtype == np.float32 and type(value) is np.ndarray, name
     last = measure(model(), TOKENS[2:])
     np.testing.assert_allclose(measured["path_length"][2 * TIME :], last["path_length"], 1e-5)
@@ -80,11 +85,12 @@ def test_nothing_of_the_streams_width_leaves_the_program():
     graph, state = nnx.split(model())
     out = jax.eval_shape(lambda s, t: _recorded(graph, s, t), state, TOKENS)
     for name, value in out.items():
-        assert value.shape in {(N, WINDOWS, TIME), (WINDOWS, TIME)}, name
+        shapes = {(N, N)} if name in GRAMS else {(N, WINDOWS, TIME), (WINDOWS, TIME)}
+        assert value.shape in shapes, name
 
 
 @pytest.mark.parametrize(("layers", "scan"), [(8, False), (24, True)])
-def test_the_program_keeps_no_copy_of_the_stream_per_sub_update(layers, scan):
+def test_path_statistics_keep_no_copy_of_the_stream_per_sub_update(layers, scan):
     tokens = jnp.zeros((64, 8), jnp.int32)
     shallow, deep = temporary_bytes(2, scan, tokens), temporary_bytes(layers, scan, tokens)
     stream = tokens.size * 64 * 4
@@ -97,7 +103,12 @@ def temporary_bytes(layers: int, scan: bool, tokens: jax.Array) -> int:
         layers=layers, scan=scan, width=64, heads=1, hidden=64, context=8, vocabulary=11
     )
     graph, state = nnx.split(model(config=config))
-    memory = RECORDED.lower(graph, state, tokens).compile().memory_analysis()
+
+    @jax.jit
+    def recorded(state, tokens):
+        return nnx.merge(graph, state)(tokens, record=PathStatistics())[1]
+
+    memory = recorded.lower(state, tokens).compile().memory_analysis()
     return memory.temp_size_in_bytes
 
 
@@ -153,6 +164,7 @@ def test_an_empty_probe_is_refused():
         measure(model(), TOKENS, windows_at_once=0)
 
 
-def test_the_recorder_is_the_one_that_models_take():
-    _, recorded = model()(jnp.asarray(TOKENS), record=PathStatistics())
+def test_the_recorders_are_those_that_models_take():
+    both = Together(PathStatistics(), StepGram())
+    _, recorded = model()(jnp.asarray(TOKENS), record=both)
     assert recorded.keys() == measure(model(), TOKENS).keys()

@@ -51,6 +51,8 @@ PRESETS: dict[str, ExperimentConfig] = {
             warmup=40,
             val_every=50,
             checkpoint_every=50,
+            # Often at first, when the path forms: the moving pictures go through all of them.
+            telemetry_at=(0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.6, 1.0),
         ),
         seeds=(0,),
     ),

@@ -23,7 +23,11 @@ QUANTITIES = {
     "path_over_norm": ("1", "path length over final norm |x_n|"),
     "angular_path": ("degree", "angular path, the sum of the angular steps"),
     "zero_steps": ("1", "sub-updates whose step is exactly zero"),
+    "step_gram": ("1", "mean over tokens of <d_j, d_k>, d_k = x_k - x_(k-1)"),
+    "increment_step_gram": ("1", "mean over tokens of <f_j, d_k>, f_j the field's increment"),
 }
+GRAMS = ("step_gram", "increment_step_gram")
+"""Quantities over pairs of sub-updates, without tokens."""
 
 
 def path_dataset(
@@ -32,8 +36,9 @@ def path_dataset(
     """Measurements by training step, as one dataset over checkpoint, sub_update and token.
 
     `measurements[step][name]` is [sub-updates, tokens] or [tokens], window after window, as
-    `measure` returns it. Coordinates: `checkpoint` is the training step, `sub_update` counts from
-    1, and every token carries its `window` and its `position` in it. Each variable has `units` and
+    `measure` returns it; the Gram matrices are [sub-updates, sub-updates], their second dimension
+    `sub_update_2`. Coordinates: `checkpoint` is the training step, `sub_update` counts from 1, and
+    every token carries its `window` and its `position` in it. Each variable has `units` and
     `long_name`. A quantity that was not measured is no variable. `zero_steps` is an integer count,
     and an undefined turning angle is NaN.
 
@@ -54,14 +59,19 @@ def path_dataset(
                 f"steps {steps[0]} and {step} were not measured alike: give one dataset "
                 "measurements of one model on one probe batch"
             )
-    sizes = {shape[-1] for shape in shapes.values() if shape}
+    along = {name: shape for name, shape in shapes.items() if name not in GRAMS}
+    grams = [shape for name, shape in shapes.items() if name in GRAMS]
+    sizes = {shape[-1] for shape in along.values() if shape}
     tokens = sizes.pop() if len(sizes) == 1 else 0
-    depths = {shape[0] for shape in shapes.values() if len(shape) == 2}
-    flat = all(len(shape) in (1, 2) for shape in shapes.values())
+    depths = {shape[0] for shape in along.values() if len(shape) == 2} | {
+        n for g in grams for n in g
+    }
+    flat = all(len(shape) in (1, 2) for shape in along.values())
+    flat &= all(len(shape) == 2 for shape in grams)
     if not (flat and len(depths) <= 1 and tokens and windows > 0 and tokens % windows == 0):
         raise UserError(
             f"measurements must be [sub-updates, tokens] or [tokens] with tokens a multiple of "
-            f"{windows} windows, got {shapes}"
+            f"{windows} windows, and Gram matrices [sub-updates, sub-updates], got {shapes}"
         )
     window, position = np.divmod(np.arange(tokens), tokens // windows)
     coordinates = {
@@ -73,12 +83,15 @@ def path_dataset(
         count = np.arange(1, depths.pop() + 1)
         about = {"long_name": "sub-update of the residual stream", "units": "1"}
         coordinates["sub_update"] = ("sub_update", count, about)
+        if grams:
+            coordinates["sub_update_2"] = ("sub_update_2", count, about)
     variables = {}
     for name, shape in shapes.items():
         values = np.stack([np.asarray(measurements[step][name]) for step in steps])
         if name == "zero_steps":
             values = values.astype(np.int32)
-        dims = ("checkpoint", *(("sub_update", "token") if len(shape) == 2 else ("token",)))
+        last = "sub_update_2" if name in GRAMS else "token"
+        dims = ("checkpoint", *(("sub_update", last) if len(shape) == 2 else (last,)))
         units = dict(zip(("units", "long_name"), QUANTITIES.get(name, ()), strict=False))
         variables[name] = (dims, values, units)
     return xr.Dataset(variables, coords=coordinates)

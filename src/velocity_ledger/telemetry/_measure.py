@@ -1,6 +1,7 @@
 """The recorded depth path of a model on a probe batch, reduced where the states are."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -10,16 +11,17 @@ from flax import nnx
 from jaxtyping import Array, Float, Int
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.record import PathStatistics
+from velocity_ledger.record import PathStatistics, StepGram, Together
+from velocity_ledger.telemetry._dataset import GRAMS
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _recorded(
     graphdef: Any, state: Any, tokens: Int[Array, "windows time"]
-) -> dict[str, Float[Array, "*sub_updates windows time"]]:
+) -> dict[str, Float[Array, "..."]]:
     """One program per model structure; the logits are not returned, so the head is not run."""
     model: Any = nnx.merge(graphdef, state)
-    _, recorded = model(tokens, record=PathStatistics())
+    _, recorded = model(tokens, record=Together(PathStatistics(), StepGram()))
     return recorded
 
 
@@ -31,9 +33,10 @@ def measure(
 ) -> dict[str, np.ndarray]:
     """Statistics of every token's depth path, dropout off, as float32 on the host.
 
-    `model(tokens, record=PathStatistics())` must return `(logits, recorded)`, as `GPT` does. The
-    result holds each recorded quantity as [sub-updates, tokens] or [tokens], tokens window after
-    window. All is reduced inside one compiled function, which models of one structure share:
+    `model(tokens, record=...)` must return `(logits, recorded)` for any recorder, as `GPT` does.
+    The result holds what `PathStatistics` records as [sub-updates, tokens] or [tokens], tokens
+    window after window, and what `StepGram` records as [sub-updates, sub-updates], means over
+    tokens. All is reduced inside one compiled function, which models of one structure share:
     nothing of the stream's width leaves the device. `windows_at_once` bounds the memory of a large
     probe batch.
 
@@ -45,8 +48,17 @@ def measure(
         raise UserError(f"windows_at_once must be at least 1, got {windows_at_once}")
     graphdef, state = nnx.split(model)
     parts = []
-    for start in range(0, len(tokens), windows_at_once):
+    starts = range(0, len(tokens), windows_at_once)
+    for start in starts:
         part = jnp.asarray(tokens[start : start + windows_at_once], jnp.int32)
         parts.append(jax.device_get(_recorded(graphdef, state, part)))
-    joined = {name: np.concatenate([part[name] for part in parts], -2) for name in parts[0]}
-    return {name: value.reshape(*value.shape[:-2], -1) for name, value in joined.items()}
+    sizes = [len(tokens[start : start + windows_at_once]) for start in starts]
+    return {name: _joined(name, [part[name] for part in parts], sizes) for name in parts[0]}
+
+
+def _joined(name: str, parts: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """What the parts of a probe batch, of so many windows, say of the whole."""
+    if name in GRAMS:
+        return np.average(parts, axis=0, weights=sizes).astype(np.float32)
+    whole = np.concatenate(parts, -2)
+    return whole.reshape(*whole.shape[:-2], -1)
