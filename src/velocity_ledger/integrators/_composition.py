@@ -1,7 +1,10 @@
 """An integrator made of one choice on each axis."""
 
+import dataclasses as dc
+from collections.abc import Callable
 from typing import Any
 
+import jax
 from jaxtyping import Array
 
 from velocity_ledger.errors import UserError
@@ -11,11 +14,26 @@ from velocity_ledger.integrators.momentum import Euler, Momentum
 from velocity_ledger.integrators.step_scale import Fixed, StepScale
 
 
+@dc.dataclass(frozen=True)
+class _Pulled:
+    """A field's function whose output is read in a geometry; comparable, and closes over nothing.
+
+    The fence keeps the field's own program apart from what is made of its output.
+    """
+
+    apply: Callable[[Any, Any, Any], Any]
+
+    def __call__(self, params: Any, x: Any, key: Any) -> Any:
+        own, geometry = params
+        return geometry.pull(x, jax.lax.optimization_barrier(self.apply(own, x, key)))
+
+
 class Composition(Integrator):
     """Momentum, geometry and step scale, combined.
 
-        direction, state = momentum(field, x, state)
+        direction, state = momentum(x -> geometry.pull(x, field(x)), x, state)
         x' = geometry.move(x, step_scale(direction))
+        state = geometry.transport(x', state)
 
     Every named variant is such a value.
     """
@@ -49,9 +67,11 @@ class Composition(Integrator):
         return x, self.momentum.init(x, ctx)
 
     def step(self, field: Field, stream: Any, state: Any, ctx: Context) -> tuple[Any, Any, Info]:
-        impulse, state = self.momentum.update(field, stream, state, ctx)
+        pulled = Field((field.params, self.geometry), field.key, _Pulled(field.apply))
+        impulse, state = self.momentum.update(pulled, stream, state, ctx)
         proposed = self.step_scale.scale(impulse.direction, ctx)
         stream, realised = self.geometry.move(stream, proposed)
+        state = jax.tree.map(lambda memory: self.geometry.transport(stream, memory), state)
         info = Info(
             increment=impulse.increment,
             raw_step=proposed,

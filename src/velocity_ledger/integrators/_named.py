@@ -2,18 +2,29 @@
 
 from velocity_ledger.integrators._composition import Composition
 from velocity_ledger.integrators._value import Scalar
-from velocity_ledger.integrators.geometry import Flat, Sphere
-from velocity_ledger.integrators.momentum import Euler, HeavyBall
+from velocity_ledger.integrators.coefficient import Drawn, Learned, LedgerGain, Number, Signs
+from velocity_ledger.integrators.geometry import Flat, Sphere, TangentSphere, TargetSphere
+from velocity_ledger.integrators.momentum import (
+    AdamsBashforth2,
+    Euler,
+    HeavyBall,
+    Heun,
+    LookAhead,
+    RungeKutta4,
+)
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
+LN2 = 0.6931472
+"""What a softplus gives for a raw parameter of 0."""
 
-def plain(h: Scalar = 1.0) -> Composition:
+
+def plain(h: Number = 1.0) -> Composition:
     """The pre-norm block, forward Euler: `x += h f(norm x)`. With h < 1, damped Euler."""
     return Composition(Euler(), Flat(), Fixed(h))
 
 
 def ledger(
-    mu: Scalar = 0.9, h: Scalar = 1.0, damped: bool = True, debias: bool = False
+    mu: Number = 0.9, h: Number = 1.0, damped: bool = True, debias: bool = False
 ) -> Composition:
     """The velocity ledger, heavy ball: `v = mu v + (1 - mu) f(norm x); x += h v`."""
     return Composition(HeavyBall(mu, damped, debias), Flat(), Fixed(h))
@@ -25,7 +36,7 @@ def ngpt_lite(alpha: Scalar = 1.0, h: Scalar = 1.0, radius: Scalar | None = None
 
 
 def ngpt_ledger(
-    mu: Scalar = 0.9,
+    mu: Number = 0.9,
     h: Scalar = 1.0,
     alpha: Scalar = 1.0,
     damped: bool = True,
@@ -34,3 +45,101 @@ def ngpt_ledger(
 ) -> Composition:
     """The ledger on a sphere: `v = mu v + (1 - mu) f(x); x = retract(x + h alpha v)`."""
     return Composition(HeavyBall(mu, damped, debias), Sphere(radius), Alpha(alpha, h))
+
+
+def damped_euler(mu: Scalar = 0.9, h: Scalar = 1.0) -> Composition:
+    """Euler with the per-block gain of a ledger, its control: `x += h (1 - mu^(n-k)) f_k`."""
+    return Composition(Euler(), Flat(), Fixed(LedgerGain(mu, h)))
+
+
+def rezero(start: Scalar = 0.0) -> Composition:
+    """Euler with a learned step scale a sub-update that starts at 0: `x += h_k f`."""
+    return Composition(Euler(), Flat(), Fixed(Learned(start, "identity")))
+
+
+def layer_scale(alpha: Scalar = 0.1) -> Composition:
+    """Euler with a learned step scale per dimension that starts small: `x += alpha f`."""
+    return Composition(Euler(), Flat(), Alpha(alpha))
+
+
+def learned_ledger(mu: Scalar = 0.9) -> Composition:
+    """The ledger with a learned mu for every sub-update: `v = mu_k v + (1 - mu_k) f; x += v`."""
+    return Composition(HeavyBall(Learned(mu)), Flat(), Fixed())
+
+
+def nesterov(mu: Scalar = 0.9, gamma: Scalar = 0.1, h: Scalar = 1.0) -> Composition:
+    """Look ahead along the velocity: `v = mu v + gamma f(x + mu v); x += h v`."""
+    return Composition(LookAhead(mu, mu, gamma), Flat(), Fixed(h))
+
+
+def yuriiformer(start: Scalar = 0.5, gain: Scalar = LN2, norm_per: str = "layer") -> Composition:
+    """Learned Nesterov: `v = LN(beta v + gamma f(x + mu v)); x += v`."""
+    momentum = LookAhead(
+        Learned(start), Learned(start), Learned(gain, "softplus"), "overwrite", norm_per
+    )
+    return Composition(momentum, Flat(), Fixed())
+
+
+def hbformer(start: Scalar = 0.5, gain: Scalar = LN2) -> Composition:
+    """Learned heavy ball: `v = LN(beta v + gamma f(x)); x += v`."""
+    momentum = LookAhead(0.0, Learned(start), Learned(gain, "softplus"), "overwrite")
+    return Composition(momentum, Flat(), Fixed())
+
+
+def tmmformer(start: Scalar = 0.5, gain: Scalar = LN2, nu: Scalar = 1.0) -> Composition:
+    """Learned triple momentum: `v = LN(beta v + gamma f(x + mu v)); x += nu v`."""
+    momentum = LookAhead(Learned(start), Learned(start), Learned(gain, "softplus"), "overwrite")
+    return Composition(momentum, Flat(), Fixed(Learned(nu, "softplus")))
+
+
+def polyak_shear(start: Scalar = 0.9, gain: Scalar = 1.0, eta: Scalar = 1.0) -> Composition:
+    """Heavy ball read through a norm: `v = beta v + gamma f(x); x += eta LN(v)`."""
+    momentum = LookAhead(0.0, Learned(start), Learned(gain, "softplus"), "read", "layer")
+    return Composition(momentum, Flat(), Fixed(Learned(eta, "softplus")))
+
+
+def adams_bashforth(h: Scalar = 1.0) -> Composition:
+    """Two-step extrapolation: `x += h (3/2 f_k - 1/2 f_(k-1))`."""
+    return Composition(AdamsBashforth2(), Flat(), Fixed(h))
+
+
+def leapfrog(h: Scalar = 1.0) -> Composition:
+    """The second-order recursion `x_(k+1) = 2 x_k - x_(k-1) + h^2 f_k`, an undamped mu of 1."""
+    return Composition(HeavyBall(1.0, damped=False), Flat(), Fixed(h * h))
+
+
+def midpoint(h: Scalar = 0.5) -> Composition:
+    """The two-step midpoint rule `x_(k+1) = x_(k-1) + 2 h f_k`, a mu of -1."""
+    return Composition(HeavyBall(-1.0), Flat(), Fixed(h))
+
+
+def midpoint_a(h: Scalar = 1.0, centre: Scalar = 1.0, spread: Scalar = 0.5) -> Composition:
+    """Midpoint with a random weight a layer: `x_(k+1) = a x_(k-1) + (1 - a) x_k + h f_k`."""
+    return Composition(HeavyBall(Drawn(centre, spread), damped=False), Flat(), Fixed(h))
+
+
+def bdia(gamma: Scalar = 0.5, h: Scalar = 1.0) -> Composition:
+    """A ledger of random sign in training: `v = mu v + (1 - mu) f; x += h v`, mu = +-gamma."""
+    return Composition(HeavyBall(Signs(gamma)), Flat(), Fixed(h))
+
+
+def heun(h: Scalar = 1.0) -> Composition:
+    """Heun's rule: `x += h/2 (f(x) + f(x + h f(x)))`."""
+    return Composition(Heun(h), Flat(), Fixed(h))
+
+
+def rk4(h: Scalar = 1.0) -> Composition:
+    """The classical Runge-Kutta rule of order 4."""
+    return Composition(RungeKutta4(h), Flat(), Fixed(h))
+
+
+def riemannian_ledger(
+    mu: Number = 0.9, h: Scalar = 1.0, alpha: Scalar = 1.0, radius: Scalar | None = None
+) -> Composition:
+    """The ledger on a sphere with tangent forces and transported velocity."""
+    return Composition(HeavyBall(mu), TangentSphere(radius), Alpha(alpha, h))
+
+
+def ngpt_step(alpha: Scalar = 0.05, h: Scalar = 1.0, radius: Scalar | None = None) -> Composition:
+    """nGPT's update alone: `x = norm(x + alpha (norm(f(x)) - x))`."""
+    return Composition(Euler(), TargetSphere(radius), Alpha(alpha, h))

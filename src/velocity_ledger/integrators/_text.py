@@ -10,8 +10,11 @@ import ast
 import dataclasses as dc
 import inspect
 import re
+import typing
+from collections.abc import Iterator
 from typing import Any
 
+import jax
 import numpy as np
 
 from velocity_ledger.errors import UserError
@@ -20,18 +23,45 @@ from velocity_ledger.integrators._composition import Composition
 from velocity_ledger.integrators._contract import Integrator
 from velocity_ledger.integrators._registry import arguments, builder, names
 from velocity_ledger.integrators._value import Value, is_static
-from velocity_ledger.integrators.geometry import Flat, Sphere
-from velocity_ledger.integrators.momentum import Euler, HeavyBall
+from velocity_ledger.integrators.coefficient import (
+    Coefficient,
+    Drawn,
+    Learned,
+    LedgerGain,
+    Linear,
+    Signs,
+)
+from velocity_ledger.integrators.geometry import Flat, Sphere, TangentSphere, TargetSphere
+from velocity_ledger.integrators.momentum import (
+    AdamsBashforth2,
+    Euler,
+    HeavyBall,
+    Heun,
+    LookAhead,
+    RungeKutta4,
+)
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
 _PARTS: dict[str, type[Value]] = {
     "euler": Euler,
     "heavy_ball": HeavyBall,
+    "look_ahead": LookAhead,
+    "adams_bashforth": AdamsBashforth2,
+    "heun": Heun,
+    "rk4": RungeKutta4,
     "flat": Flat,
     "sphere": Sphere,
+    "tangent_sphere": TangentSphere,
+    "target_sphere": TargetSphere,
     "fixed": Fixed,
     "alpha": Alpha,
+    "learned": Learned,
+    "linear": Linear,
+    "ledger_gain": LedgerGain,
+    "drawn": Drawn,
+    "signs": Signs,
 }
+_PROBES = (0.37109375, 1.37109375)  # of any dtype, and no default
 _LARGE = 1e300  # also where a whole number is no float any more
 _FORM = re.compile(r"^\s*(?:(?P<path>.+\.py):)?(?P<name>[A-Za-z_][\w-]*)\s*(?P<call>\(.*\))?\s*$")
 
@@ -70,10 +100,11 @@ def text(integrator: Integrator) -> str:
     if origin is not None:
         path, name, given = origin
         return f"{path}:{name}{_brackets(given)}"
-    for name in names():
-        given = _given(integrator, name)
-        if given is not None:
-            return f"{name}{_brackets(given)}"
+    found = [(name, given) for name in names() if (given := _given(integrator, name)) is not None]
+    if found:
+        # Several names may give one value: the fewest arguments say it best.
+        name, given = min(found, key=lambda item: len(item[1]))
+        return f"{name}{_brackets(given)}"
     if type(integrator) is Composition:
         return _compose(integrator)
     path = _user_file.written_path(type(integrator).__module__)
@@ -138,7 +169,7 @@ def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -
         if key not in takes:
             can = f"it takes {', '.join(takes)}" if takes else "it takes none"
             raise UserError(f"{name} has no argument {key}: {can}")
-        _check_kind(name, key, value, takes[key][0])
+        _check_kind(name, key, value, *takes[key])
     try:
         return build(**{k: _as(v, takes[k][1]) for k, v in given.items()})
     except UserError:
@@ -148,7 +179,9 @@ def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -
         raise UserError(f"{name} cannot be made: {type(error).__name__}: {reason}") from error
 
 
-def _check_kind(name: str, key: str, value: Any, default: Any) -> None:
+def _check_kind(name: str, key: str, value: Any, default: Any, annotation: Any) -> None:
+    if isinstance(value, Coefficient) and Coefficient in typing.get_args(annotation):
+        return
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if isinstance(default, bool) and not isinstance(value, bool):
         raise UserError(f"{name}: {key} is True or False, got {value!r}")
@@ -179,30 +212,84 @@ def _from_file(path: str, name: str, positional: list[Any], given: dict[str, Any
 
 
 def _given(integrator: Integrator, name: str) -> dict[str, Any] | None:
-    """Return the arguments that make `name` this integrator, or None where none do."""
+    """Return the arguments that make `name` this integrator, or None where none do.
+
+    Arguments that are part of the program are looked for by their names; where a number goes is
+    found by building with another one and seeing which leaf it becomes.
+    """
     build = builder(name)
     takes = arguments(build)
-    if type(integrator) is Composition:
-        parts = (integrator.momentum, integrator.geometry, integrator.step_scale)
-    else:
-        parts = (integrator,)
-    found = {}
+    found: dict[str, Any] = {}
     for key, (default, annotation) in takes.items():
-        value = next((getattr(p, key) for p in parts if key in _field_names(p)), default)
-        if _plain(value) != default:
-            found[key] = _as(_plain(value), annotation)
+        if is_static(annotation) or default is None:
+            value = next((_plain(v) for v in _named(integrator, key)), default)
+            if value != default:
+                found[key] = _as(value, annotation)
+    leaves = jax.tree.leaves(integrator)
     try:
+        if jax.tree.structure(build(**found)) != jax.tree.structure(integrator):
+            return _parts_given(integrator, build, takes)
+        fixed = dict(found)
+        for key, (default, annotation) in takes.items():
+            if is_static(annotation) or default is None:
+                continue
+            place = _place(build, fixed, key)
+            if place is not None and _plain(leaves[place]) != default:
+                found[key] = _as(_plain(leaves[place]), annotation)
         return found if build(**found) == integrator else None
-    except (UserError, TypeError):
+    except (UserError, TypeError, ValueError):
         return None
 
 
+def _parts_given(
+    integrator: Integrator, build: Any, takes: dict[str, tuple[Any, Any]]
+) -> dict[str, Any] | None:
+    """As `_given` for arguments that are coefficients, by the names of fields."""
+    found = {}
+    for key, (default, annotation) in takes.items():
+        value = next(_named(integrator, key), default)
+        if isinstance(value, Coefficient) or _plain(value) != default:
+            found[key] = _as(_plain(value), annotation)
+    return found if build(**found) == integrator else None
+
+
+def _place(build: Any, fixed: dict[str, Any], key: str) -> int | None:
+    """Return which leaf an argument becomes as it is; None where it becomes none."""
+    for probe in _PROBES:
+        try:
+            leaves = jax.tree.leaves(build(**fixed, **{key: probe}))
+        except (UserError, TypeError):
+            continue
+        places = [k for k, leaf in enumerate(leaves) if leaf == probe]
+        if places:
+            return places[0]
+    return None
+
+
+def _named(value: Any, key: str) -> Iterator[Any]:
+    """The values of the fields of this name, in the value and its parts."""
+    if isinstance(value, Value):
+        for field in dc.fields(value):  # pyright: ignore[reportArgumentType]
+            item = getattr(value, field.name)
+            if field.name == key:
+                yield item
+            yield from _named(item, key)
+
+
 def _compose(integrator: Composition) -> str:
-    short = {part: name for name, part in _PARTS.items()}
     parts = (integrator.momentum, integrator.geometry, integrator.step_scale)
-    if any(type(part) not in short for part in parts):
+    try:
+        return f"compose({', '.join(map(_part, parts))})"
+    except KeyError:
         return repr(integrator)
-    return f"compose({', '.join(f'{short[type(p)]}({_items(_changed(p))})' for p in parts)})"
+
+
+def _part(value: Value) -> str:
+    """Return the text of a part; raises KeyError for one without a name."""
+    name = next((name for name, part in _PARTS.items() if part is type(value)), None)
+    if name is None:
+        raise KeyError(type(value).__name__)
+    return f"{name}({_items(_changed(value))})"
 
 
 def _changed(value: Value) -> dict[str, Any]:
@@ -213,16 +300,15 @@ def _changed(value: Value) -> dict[str, Any]:
     }
 
 
-def _field_names(value: Value) -> set[str]:
-    return {f.name for f in dc.fields(value)}  # pyright: ignore[reportArgumentType]
-
-
 def _brackets(given: dict[str, Any]) -> str:
     return f"({_items(given)})" if given else ""
 
 
 def _items(given: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={value!r}" for key, value in given.items())
+    return ", ".join(
+        f"{key}={_part(value) if isinstance(value, Value) else repr(value)}"
+        for key, value in given.items()
+    )
 
 
 def _as(value: Any, annotation: Any) -> Any:
@@ -232,7 +318,7 @@ def _as(value: Any, annotation: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a number as Python prints it; an array's is the shortest its dtype tells apart."""
-    if isinstance(value, (bool, int, float, str)) or value is None:
+    if isinstance(value, (bool, int, float, str, Value)) or value is None:
         return value
     array = np.asarray(value)
     return float(str(array)) if array.ndim == 0 else value

@@ -15,6 +15,16 @@ class Geometry(Value):
         """Return the embedding placed in the space."""
         return x0
 
+    def pull(self, x: Any, f: Any) -> Any:
+        """Return what the field's output f means at x: the increment that momentum gathers."""
+        del x
+        return f
+
+    def transport(self, x: Any, memory: Any) -> Any:
+        """Return a vector that momentum remembers, as it stands at the new position x."""
+        del x
+        return memory
+
     def move(self, x: Any, step: Any) -> tuple[Any, Any]:
         """Return the new position and the realised step."""
         raise NotImplementedError(f"{type(self).__name__} must define move")

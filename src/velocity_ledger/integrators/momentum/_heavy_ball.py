@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.integrators._contract import Context, Field, scalar
-from velocity_ledger.integrators._value import Scalar
+from velocity_ledger.integrators._contract import Context, Field, Parameter
+from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 
 
@@ -18,21 +18,25 @@ class HeavyBall(Momentum):
         v' = mu v + f(x)              not damped: their discounted sum
         direction = v'                or v' / (1 - mu^(k+1)) with debias, k = 0, 1, ...
 
-    v starts at zero and is shared by all sub-updates; there are no learned parameters. mu = 0 is
-    Euler by this arithmetic, and mu = 1, damped, never leaves the start. `debias` removes the bias
+    v starts at zero and is shared by all sub-updates. mu is a number, or a coefficient that is
+    learned or changes through depth. mu = 0 is Euler by this arithmetic, and mu = 1, damped, never
+    leaves the start. `debias` removes the bias
     of the zero start as `optax.ema(debias=True)` does; at |mu| = 1 there is nothing to divide by.
 
     Sources: Polyak 1964; Sander et al. 2021, arXiv 2102.07870 (damped).
-    Raises `UserError` for |mu| > 1, and for `debias` without damping or at |mu| = 1.
+    Raises `UserError` for |mu| > 1, for `debias` without damping, at |mu| = 1 or where mu is no
+    number.
     """
 
-    mu: Scalar = 0.9
+    mu: Number = 0.9
     damped: bool = True
     debias: bool = False
 
     def __post_init__(self) -> None:
         if self.debias and not self.damped:
             raise UserError("debias corrects an average: it needs damped=True")
+        if self.debias and isinstance(self.mu, Coefficient):
+            raise UserError("debias divides by 1 - mu^k: it needs one number for mu")
         if not isinstance(self.mu, (int, float)):
             return
         if not -1.0 <= self.mu <= 1.0:
@@ -40,14 +44,20 @@ class HeavyBall(Momentum):
         if self.debias and abs(self.mu) == 1:
             raise UserError(f"debias divides by 1 - mu^k, which vanishes at mu = {self.mu}")
 
+    def parameters(self, width: int) -> dict[str, Parameter]:
+        del width
+        return declare(mu=self.mu)
+
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         del ctx
         return jnp.zeros_like(x0)
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         f = field(x)
-        mu = scalar(self.mu, x)
-        gain = scalar(1 - self.mu, x) if self.damped else 1
+        mu = evaluate(self.mu, "mu", x, ctx)
+        # Of a number, taken before it is rounded to the stream's dtype.
+        one_less = 1 - (mu if isinstance(self.mu, Coefficient) else self.mu)
+        gain = evaluate(one_less, "mu", x, ctx) if self.damped else 1
         v = mu * state + gain * f
         direction = v
         if self.debias:

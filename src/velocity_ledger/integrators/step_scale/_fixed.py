@@ -1,10 +1,10 @@
-"""One fixed step scale."""
+"""One step scale for all dimensions."""
 
 from typing import Any
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.integrators._contract import Context, scalar
-from velocity_ledger.integrators._value import Scalar
+from velocity_ledger.integrators._contract import Context, Parameter
+from velocity_ledger.integrators.coefficient import Number, declare, evaluate
 from velocity_ledger.integrators.step_scale._base import StepScale
 
 
@@ -15,13 +15,20 @@ def check_h(h: Any) -> None:
 
 
 class Fixed(StepScale):
-    """Step by a fixed multiple of the direction: `step = h * direction`."""
+    """Step by a multiple of the direction: `step = h * direction`.
 
-    h: Scalar = 1.0
+    h is a number, or a coefficient: learned from 0 it is ReZero (Bachlechner et al. 2020, arXiv
+    2003.04887), `ledger_gain` makes it the ledger's control.
+    """
+
+    h: Number = 1.0
 
     def __post_init__(self) -> None:
         check_h(self.h)
 
+    def parameters(self, width: int) -> dict[str, Parameter]:
+        del width
+        return declare(h=self.h)
+
     def scale(self, direction: Any, ctx: Context) -> Any:
-        del ctx
-        return scalar(self.h, direction) * direction
+        return evaluate(self.h, "h", direction, ctx) * direction

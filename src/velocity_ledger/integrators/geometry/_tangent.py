@@ -1,0 +1,33 @@
+"""The sphere as a manifold: forces are tangent, the velocity is carried along."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from velocity_ledger.integrators.geometry._sphere import Sphere
+
+
+class TangentSphere(Sphere):
+    """Move on the sphere with tangent forces and a transported velocity.
+
+        f -> P_x f,  P_x = I - x x^T / |x|^2       what points along x cannot move it
+        x' = r (x + step) / |x + step|
+        v -> P_x' v                                 transport by projection
+
+    With a heavy ball it is the Riemannian ledger; a `Sphere` lets the velocity gather a radial part
+    that the retraction throws away at every step. Radius and reading of the stream are those of
+    `Sphere` (Absil, Mahony & Sepulchre 2008, chapters 4 and 8).
+    """
+
+    def pull(self, x: Any, f: Any) -> Any:
+        return _tangent(x, f)
+
+    def transport(self, x: Any, memory: Any) -> Any:
+        return _tangent(x, memory)
+
+
+def _tangent(x: Any, vector: Any) -> Any:
+    z, v = x.astype(jnp.float32), vector.astype(jnp.float32)
+    square = jnp.sum(z * z, -1, keepdims=True)
+    along = jnp.sum(z * v, -1, keepdims=True) / jnp.where(square > 0, square, 1.0)
+    return (v - along * z).astype(vector.dtype)

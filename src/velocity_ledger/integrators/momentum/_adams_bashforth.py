@@ -1,0 +1,27 @@
+"""Adams-Bashforth: the field of the sub-update before, used again."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from velocity_ledger.integrators._contract import Context, Field
+from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+
+
+class AdamsBashforth2(Momentum):
+    """Extrapolate from the last two fields: `direction = 3/2 f_k - 1/2 f_(k-1)`, at first `f_0`.
+
+    Of order 2 where every sub-update has the same field (Bashforth & Adams 1883); there are no
+    learned parameters.
+    """
+
+    def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
+        del ctx
+        return jnp.zeros_like(x0)
+
+    def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
+        f = field(x)
+        half = jnp.where(jnp.asarray(ctx.index) == 0, 0.0, 0.5).astype(x.dtype)
+        direction = f + half * (f - state)
+        return Impulse(direction=direction, increment=f), f

@@ -1,0 +1,88 @@
+"""A velocity that is normalised, fed through its own gains, and looked ahead along."""
+
+import dataclasses as dc
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators._contract import Context, Field, Parameter
+from velocity_ledger.integrators.coefficient import Number, declare, evaluate
+from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+
+_NORMS = ("none", "overwrite", "read")
+_EPSILON = 1e-5
+_AT_REST = "at the first sub-update, where there is no velocity yet"
+
+
+class LookAhead(Momentum):
+    """Evaluate the field ahead of the stream, and keep a velocity with gains of its own.
+
+        f = field(x + mu v)
+        v' = beta v + gamma f
+        direction = v'              norm="none"
+        v' = direction = LN(v')     norm="overwrite": the velocity itself is normalised
+        direction = LN(v')          norm="read": only what is read of it
+
+    LN is a LayerNorm over the width without bias, with a learned gain that starts at 1, one per
+    `norm_per`. v starts at zero, or, with `learned_start`, at a learned vector that starts at zero
+    (the papers start it from a second embedding table, which adds as many parameters as the first).
+    mu = 0 is a heavy ball; mu = beta = 0, gamma = 1 without norm is Euler.
+
+    Sources: YuriiFormer, Zimin et al. 2026, arXiv 2601.23236 (overwrite); HBFormer (mu = 0) and
+    TMMFormer (with a learned step scale nu), Gai et al. 2026, arXiv 2605.24425; polyak shear
+    (mu = 0, read), H. Noren's public code, which keeps the sub-update invertible.
+    Raises `UserError` for another `norm` or `norm_per`.
+    """
+
+    mu: Number = 0.9
+    beta: Number = 0.9
+    gamma: Number = 1.0
+    norm: str = "none"
+    norm_per: str = "sub_update"
+    learned_start: bool = False
+
+    def __post_init__(self) -> None:
+        if self.norm not in _NORMS:
+            raise UserError(f"norm is one of {', '.join(_NORMS)}, got {self.norm!r}")
+        if self.norm_per not in ("sub_update", "layer", "model"):
+            raise UserError(f"norm_per is sub_update, layer or model, got {self.norm_per!r}")
+
+    def parameters(self, width: int) -> dict[str, Parameter]:
+        found = declare(mu=self.mu, beta=self.beta, gamma=self.gamma)
+        if not self.learned_start:
+            found |= {
+                name: dc.replace(found[name], zero_gradient=_AT_REST)
+                for name in ("mu", "beta")
+                if name in found
+            }
+        if self.norm != "none":
+            per: Any = self.norm_per
+            found["velocity_norm"] = Parameter(shape=(width,), init=1.0, per=per)
+        if self.learned_start:
+            found["velocity_start"] = Parameter(shape=(width,), init=0.0, per="model")
+        return found
+
+    def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
+        if not self.learned_start:
+            return jnp.zeros_like(x0)
+        return jnp.broadcast_to(ctx.parameters["velocity_start"], x0.shape).astype(x0.dtype)
+
+    def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
+        mu, beta = evaluate(self.mu, "mu", x, ctx), evaluate(self.beta, "beta", x, ctx)
+        gamma = evaluate(self.gamma, "gamma", x, ctx)
+        f = field(x + mu * state)
+        v = beta * state + gamma * f
+        direction = v if self.norm == "none" else _norm(v, ctx.parameters["velocity_norm"])
+        if self.norm == "overwrite":
+            v = direction
+        return Impulse(direction=direction, increment=f, velocity=v), v
+
+
+def _norm(v: Any, gain: Any) -> Any:
+    z = v.astype(jnp.float32)
+    z = z - jnp.mean(z, -1, keepdims=True)
+    z = z * jax.lax.rsqrt(jnp.mean(z * z, -1, keepdims=True) + _EPSILON)
+    return (z * gain).astype(v.dtype)
