@@ -4,6 +4,8 @@
 parameters by name, raw, as the library stores them.
 """
 
+from typing import Any
+
 import numpy as np
 
 LN2 = float(np.log(2))
@@ -30,7 +32,7 @@ def tangent(x, v):
     return v - x * (x * v).sum(-1, keepdims=True) / (x * x).sum(-1, keepdims=True)
 
 
-def euler(h=1.0, alpha=False, radius=None):
+def euler(h: Any = 1.0, alpha=False, radius=None):
     """x += h_k f; h a number, a function of (k, n, own), alpha from own; on a sphere, retracted."""
 
     def states(fields, x0, own):
@@ -49,7 +51,7 @@ def euler(h=1.0, alpha=False, radius=None):
     return states
 
 
-def heavy_ball(mu, h=1.0, damped=True, debias=False, alpha=False, radius=None):
+def heavy_ball(mu: Any, h=1.0, damped=True, debias=False, alpha=False, radius=None):
     """v = mu_k v + (1 - mu_k or 1) f; x += h v."""
 
     def states(fields, x0, own):
@@ -70,7 +72,7 @@ def heavy_ball(mu, h=1.0, damped=True, debias=False, alpha=False, radius=None):
     return states
 
 
-def look_ahead(mu, beta, gamma, norm="none", nu=1.0):
+def look_ahead(mu: Any, beta: Any, gamma: Any, norm="none", nu: Any = 1.0):
     """v = beta v + gamma f(x + mu v), normalised or read through a norm; x += nu v."""
 
     def states(fields, x0, own):
@@ -212,6 +214,10 @@ STATES = {
     "rk4": rk4(),
     "riemannian-ledger": riemannian(0.9),
     "ngpt-step": ngpt,
+    # On fields without layers a splitting has nothing to cut.
+    "parallel": euler(),
+    "strang": euler(),
+    "macaron": euler(),
     "plain(h=0.46)": euler(0.46),
     "ledger(mu=0.5, h=0.5)": heavy_ball(0.5, 0.5),
     "ledger(damped=False)": heavy_ball(0.9, damped=False),

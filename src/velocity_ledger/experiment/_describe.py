@@ -22,7 +22,8 @@ MEMORY = (
 
 def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
     """Return how many numbers the integrator itself learns."""
-    copies = {"model": 1, "layer": config.layers, "sub_update": config.sub_updates}
+    sub_updates = config.layers * len(integrator.splitting.kinds)
+    copies = {"model": 1, "layer": config.layers, "sub_update": sub_updates}
     declared = integrator.parameters(config.width).values()
     return sum(math.prod(p.shape) * copies[p.per] for p in declared)
 
@@ -76,7 +77,7 @@ def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
         "hidden": config.model.hidden,
         "context": config.model.context,
         "vocabulary": config.model.vocabulary,
-        "sub_updates": config.model.sub_updates,
+        "sub_updates": config.model.layers * len(variant.integrator.splitting.kinds),
         "steps": config.training.steps,
         "batch": config.training.batch,
         "parameters": parameters,

@@ -1,6 +1,7 @@
 """Integrators of the residual stream: values that know nothing of attention or MLPs.
 
-Momentum, geometry and step scale are separate axes; a variant is a composition with a name.
+Momentum, geometry, step scale and splitting are separate axes; a variant is a composition with a
+name.
 """
 
 from velocity_ledger.integrators._composition import Composition as Composition
@@ -37,6 +38,14 @@ from velocity_ledger.integrators.momentum import (
     HeavyBall as HeavyBall,
     Impulse as Impulse,
     Momentum as Momentum,
+)
+from velocity_ledger.integrators.splitting import (
+    LieTrotter as LieTrotter,
+    Macaron as Macaron,
+    Parallel as Parallel,
+    Splitting as Splitting,
+    Strang as Strang,
+    Whole as Whole,
 )
 from velocity_ledger.integrators.step_scale import (
     Alpha as Alpha,

@@ -11,6 +11,7 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Info, Integrator, Parameter
 from velocity_ledger.integrators.geometry import Flat, Geometry
 from velocity_ledger.integrators.momentum import Euler, Momentum
+from velocity_ledger.integrators.splitting import LieTrotter, Splitting
 from velocity_ledger.integrators.step_scale import Fixed, StepScale
 
 
@@ -29,7 +30,7 @@ class _Pulled:
 
 
 class Composition(Integrator):
-    """Momentum, geometry and step scale, combined.
+    """Momentum, geometry, step scale and splitting, combined.
 
         direction, state = momentum(x -> geometry.pull(x, field(x)), x, state)
         x' = geometry.move(x, step_scale(direction))
@@ -41,23 +42,30 @@ class Composition(Integrator):
     momentum: Momentum = Euler()
     geometry: Geometry = Flat()
     step_scale: StepScale = Fixed()
+    splitting: Splitting = LieTrotter()  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def __post_init__(self) -> None:
         for name, axis in (
             ("momentum", Momentum),
             ("geometry", Geometry),
             ("step_scale", StepScale),
+            ("splitting", Splitting),
         ):
             if not isinstance(getattr(self, name), axis):
                 raise UserError(
                     f"a composition's {name} is a {axis.__name__}, got {getattr(self, name)!r}:"
-                    " write compose(momentum, geometry, step_scale)"
+                    " write compose(momentum, geometry, step_scale, splitting)"
                 )
 
     @property
     def pre_norm(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the fields normalise the stream that they read; the geometry decides."""
         return self.geometry.pre_norm
+
+    @property
+    def evaluations(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """How often one step evaluates its field; the momentum decides."""
+        return self.momentum.evaluations
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.momentum.parameters(width) | self.step_scale.parameters(width)

@@ -58,6 +58,15 @@ class Field:
         fence = jax.lax.optimization_barrier
         return fence(self.apply(self.params, fence(x), self.key))
 
+    def draw(self, key: Any) -> "Field":
+        """Return the field with a dropout key, or None for no dropout."""
+        return dc.replace(self, key=key)
+
+
+def fields_key(key: Any, user: int) -> Any:
+    """Return the key of one of several fields that share a sub-update; None stays None."""
+    return None if key is None else jax.random.fold_in(key, user)
+
 
 @jax.tree_util.register_dataclass
 @dc.dataclass(frozen=True)
@@ -116,6 +125,16 @@ class Integrator(Value):
 
     project: ClassVar[Callable[..., Any] | None] = None
     """A function of the parameters, run after each optimizer step, or None."""
+
+    evaluations: ClassVar[int] = 1
+    """How often one step evaluates its field."""
+
+    @property
+    def splitting(self) -> Any:
+        """The sub-updates that a layer of several fields is cut into."""
+        from velocity_ledger.integrators.splitting import LieTrotter
+
+        return LieTrotter()
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name, for a stream of this width."""

@@ -12,6 +12,7 @@ from velocity_ledger.integrators.momentum import (
     LookAhead,
     RungeKutta4,
 )
+from velocity_ledger.integrators.splitting import Macaron, Parallel, Strang, Whole
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
 LN2 = 0.6931472
@@ -105,32 +106,32 @@ def adams_bashforth(h: Scalar = 1.0) -> Composition:
 
 def leapfrog(h: Scalar = 1.0) -> Composition:
     """The second-order recursion `x_(k+1) = 2 x_k - x_(k-1) + h^2 f_k`, an undamped mu of 1."""
-    return Composition(HeavyBall(1.0, damped=False), Flat(), Fixed(h * h))
+    return Composition(HeavyBall(1.0, damped=False), Flat(), Fixed(h * h), Whole())
 
 
 def midpoint(h: Scalar = 0.5) -> Composition:
     """The two-step midpoint rule `x_(k+1) = x_(k-1) + 2 h f_k`, a mu of -1."""
-    return Composition(HeavyBall(-1.0), Flat(), Fixed(h))
+    return Composition(HeavyBall(-1.0), Flat(), Fixed(h), Whole())
 
 
 def midpoint_a(h: Scalar = 1.0, centre: Scalar = 1.0, spread: Scalar = 0.5) -> Composition:
     """Midpoint with a random weight a layer: `x_(k+1) = a x_(k-1) + (1 - a) x_k + h f_k`."""
-    return Composition(HeavyBall(Drawn(centre, spread), damped=False), Flat(), Fixed(h))
+    return Composition(HeavyBall(Drawn(centre, spread), damped=False), Flat(), Fixed(h), Whole())
 
 
 def bdia(gamma: Scalar = 0.5, h: Scalar = 1.0) -> Composition:
     """A ledger of random sign in training: `v = mu v + (1 - mu) f; x += h v`, mu = +-gamma."""
-    return Composition(HeavyBall(Signs(gamma)), Flat(), Fixed(h))
+    return Composition(HeavyBall(Signs(gamma)), Flat(), Fixed(h), Whole())
 
 
 def heun(h: Scalar = 1.0) -> Composition:
     """Heun's rule: `x += h/2 (f(x) + f(x + h f(x)))`."""
-    return Composition(Heun(h), Flat(), Fixed(h))
+    return Composition(Heun(h), Flat(), Fixed(h), Whole())
 
 
 def rk4(h: Scalar = 1.0) -> Composition:
     """The classical Runge-Kutta rule of order 4."""
-    return Composition(RungeKutta4(h), Flat(), Fixed(h))
+    return Composition(RungeKutta4(h), Flat(), Fixed(h), Whole())
 
 
 def riemannian_ledger(
@@ -143,3 +144,18 @@ def riemannian_ledger(
 def ngpt_step(alpha: Scalar = 0.05, h: Scalar = 1.0, radius: Scalar | None = None) -> Composition:
     """nGPT's update alone: `x = norm(x + alpha (norm(f(x)) - x))`."""
     return Composition(Euler(), TargetSphere(radius), Alpha(alpha, h))
+
+
+def parallel(h: Number = 1.0) -> Composition:
+    """Both fields of a layer read one state: `x += h (a(x) + m(x))`."""
+    return Composition(Euler(), Flat(), Fixed(h), Parallel())
+
+
+def strang(h: Number = 1.0) -> Composition:
+    """Half an MLP, attention, half the same MLP, forward Euler each."""
+    return Composition(Euler(), Flat(), Fixed(h), Strang())
+
+
+def macaron(h: Number = 1.0) -> Composition:
+    """Half an MLP, attention, half of another MLP, forward Euler each."""
+    return Composition(Euler(), Flat(), Fixed(h), Macaron())

@@ -40,6 +40,7 @@ from velocity_ledger.integrators.momentum import (
     LookAhead,
     RungeKutta4,
 )
+from velocity_ledger.integrators.splitting import LieTrotter, Macaron, Parallel, Strang, Whole
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
 _PARTS: dict[str, type[Value]] = {
@@ -55,6 +56,11 @@ _PARTS: dict[str, type[Value]] = {
     "target_sphere": TargetSphere,
     "fixed": Fixed,
     "alpha": Alpha,
+    "lie_trotter": LieTrotter,
+    "strang": Strang,
+    "macaron": Macaron,
+    "parallel": Parallel,
+    "whole": Whole,
     "learned": Learned,
     "linear": Linear,
     "ledger_gain": LedgerGain,
@@ -277,7 +283,9 @@ def _named(value: Any, key: str) -> Iterator[Any]:
 
 
 def _compose(integrator: Composition) -> str:
-    parts = (integrator.momentum, integrator.geometry, integrator.step_scale)
+    parts = [integrator.momentum, integrator.geometry, integrator.step_scale]
+    if integrator.splitting != LieTrotter():
+        parts.append(integrator.splitting)
     try:
         return f"compose({', '.join(map(_part, parts))})"
     except KeyError:

@@ -7,14 +7,14 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from velocity_ledger.integrators import Integrator, Parameter, Per
+from velocity_ledger.integrators import Integrator, Parameter, Per, Splitting
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._fields import MLP, Attention
 from velocity_ledger.model._keys import PathKeys
 from velocity_ledger.stream import Layer, SubUpdate, bind
 
-KINDS = ("attention", "mlp")
-"""A layer's sub-updates, in order."""
+FIELDS = {"attention": Attention, "mlp": MLP, "mlp_after": MLP}
+"""What a layer can be made of, by the names that splittings know."""
 
 
 def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> Any:
@@ -34,19 +34,21 @@ class Block(nnx.Module):
     def __init__(self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys) -> None:
         pre_norm = integrator.pre_norm
         declared = integrator.parameters(config.width)
-        self.attention = Attention(config, pre_norm=pre_norm, keys=keys.at("attention"))
-        self.mlp = MLP(config, pre_norm=pre_norm, keys=keys.at("mlp"))
+        for name in integrator.splitting.fields:
+            setattr(self, name, FIELDS[name](config, pre_norm=pre_norm, keys=keys.at(name)))
         own = keys.at("integrator")
         self.integrator = nnx.Dict(
             layer=learned(declared, "layer", own.at("layer")),
-            **{k: learned(declared, "sub_update", own.at(k)) for k in KINDS},
+            **{k: learned(declared, "sub_update", own.at(k)) for k in integrator.splitting.kinds},
         )
 
-    def sub_updates(self, shared: Mapping[str, Any]) -> Layer:
+    def sub_updates(self, splitting: Splitting, shared: Mapping[str, Any]) -> Layer:
         """Return the layer as the stream runs it; `shared` is what the whole model learned."""
         layer = {**shared, **values(self.integrator["layer"])}
+        fields = splitting.arrange({name: bind(getattr(self, name)) for name in splitting.fields})
         return tuple(
-            SubUpdate(bind(getattr(self, k)), layer | values(self.integrator[k]), k) for k in KINDS
+            SubUpdate(field, layer | values(self.integrator[kind]), kind)
+            for field, kind in zip(fields, splitting.kinds, strict=True)
         )
 
 

@@ -87,15 +87,17 @@ class GPT(nnx.Module):
             x = dropout(x, self.config.dropout, fold_in_name(key, "embedding"))
         shared = values(self.learned)
         scan = self.config.scan
+        integrator = self.integrator
+        cut = integrator.splitting
         layers = (
-            self.blocks.sub_updates(_repeat(shared, self.config.layers))
+            self.blocks.sub_updates(cut, _repeat(shared, self.config.layers))
             if scan
-            else [block.sub_updates(shared) for block in self.blocks]
+            else [block.sub_updates(cut, shared) for block in self.blocks]
         )
         x, recorded = run_layers(
             layers,
             x,
-            self.integrator,
+            integrator,
             scan=scan,
             depth=self.config.layers,
             record=record,
@@ -110,10 +112,12 @@ class GPT(nnx.Module):
 
         A multiply-add counts as two; norms, activations and the integrator itself are left out.
         """
-        c = self.config
-        projections = 4 * c.width**2 + 2 * c.width * c.hidden
-        attention = 2 * c.context * c.width
-        return 2 * (c.layers * (projections + attention) + c.width * c.vocabulary)
+        c, integrator = self.config, self.integrator
+        cost = {"attention": 4 * c.width**2 + 2 * c.context * c.width}
+        mlp = 2 * c.width * c.hidden
+        # A sub-update evaluates its own fields; where one field serves two, it is paid twice.
+        layer = sum(cost.get(kind, mlp) for kind in integrator.splitting.evaluated)
+        return 2 * (c.layers * integrator.evaluations * layer + c.width * c.vocabulary)
 
     def integrator_parameters(self) -> dict[str, Float[Array, "n ..."]]:
         """Return what the integrator has learned, by name, in the form `integrate` takes.

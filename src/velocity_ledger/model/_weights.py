@@ -8,7 +8,6 @@ import numpy as np
 from flax import nnx
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.model._block import KINDS
 
 if TYPE_CHECKING:
     from velocity_ledger.model._gpt import GPT
@@ -59,18 +58,19 @@ def import_weights(model: "GPT", weights: Mapping[str, np.ndarray]) -> None:
 
 def integrator_parameters(model: "GPT") -> dict[str, Any]:
     """Return the integrator's learned parameters, [n, *shape] over sub-updates."""
-    config = model.config
+    config, integrator = model.config, model.integrator
+    kinds = integrator.splitting.kinds
     blocks = [model.blocks] if config.scan else list(model.blocks)
     out: dict[str, Any] = {}
-    for name, parameter in model.integrator.parameters(config.width).items():
+    for name, parameter in integrator.parameters(config.width).items():
         if parameter.per == "model":
             out[name] = model.learned[name][...]
             continue
-        owners = ("layer",) * len(KINDS) if parameter.per == "layer" else KINDS
+        owners = ("layer",) * len(kinds) if parameter.per == "layer" else kinds
         rows = [[block.integrator[owner][name][...] for owner in owners] for block in blocks]
         # Scanned, the one row is [kinds, layers, ...]; unrolled, the rows are [layers, kinds, ...].
         stacked = jnp.stack([jnp.stack(row, axis=1 if config.scan else 0) for row in rows])
-        out[name] = stacked.reshape(config.sub_updates, *parameter.shape)
+        out[name] = stacked.reshape(config.layers * len(kinds), *parameter.shape)
     return out
 
 

@@ -1,6 +1,6 @@
 """The momentum axis: from the field's output to the direction of the step."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from jaxtyping import Array, Float
 
@@ -18,6 +18,9 @@ class Impulse(NamedTuple):
 
 class Momentum(Value):
     """How the field's outputs accumulate through depth."""
+
+    evaluations: ClassVar[int] = 1
+    """How often one update evaluates its field."""
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""

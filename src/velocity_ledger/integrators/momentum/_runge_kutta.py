@@ -1,6 +1,6 @@
 """Runge-Kutta: a field evaluated several times within one sub-update."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from velocity_ledger.integrators._contract import Context, Field, scalar
 from velocity_ledger.integrators._value import Scalar
@@ -15,6 +15,8 @@ class Heun(Momentum):
     h is the step the direction will be scaled by. All evaluations share weights and dropout mask
     (ODE Transformer, Li et al. 2022, arXiv 2203.09176).
     """
+
+    evaluations: ClassVar[int] = 2
 
     h: Scalar = 1.0
 
@@ -35,6 +37,8 @@ class RungeKutta4(Momentum):
     h is the step the direction will be scaled by (ODE Transformer, Li et al. 2022, arXiv
     2203.09176).
     """
+
+    evaluations: ClassVar[int] = 4
 
     h: Scalar = 1.0
 
