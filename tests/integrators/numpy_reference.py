@@ -42,7 +42,7 @@ def euler(h: Any = 1.0, alpha=False, radius=None):
         x = retract(x, r) if on_sphere else x
         out = [x]
         for k, field in enumerate(fields):
-            scale = h(k, len(fields), own) if callable(h) else h
+            scale: Any = h(k, len(fields), own) if callable(h) else h
             x = x + scale * (own["alpha"][k] if alpha else 1.0) * field(x)
             x = retract(x, r) if on_sphere else x
             out.append(x)
@@ -61,7 +61,7 @@ def heavy_ball(mu: Any, h=1.0, damped=True, debias=False, alpha=False, radius=No
         x = retract(x, r) if on_sphere else x
         v, out = np.zeros_like(x), [x]
         for k, field in enumerate(fields):
-            m = mu(k, len(fields), own) if callable(mu) else mu
+            m: Any = mu(k, len(fields), own) if callable(mu) else mu
             v = m * v + ((1 - m) if damped else 1.0) * field(x)
             step = v / (1 - m ** (k + 1)) if debias else v
             x = x + h * (own["alpha"][k] if alpha else 1.0) * step
@@ -79,7 +79,8 @@ def look_ahead(mu: Any, beta: Any, gamma: Any, norm="none", nu: Any = 1.0):
         x = np.asarray(x0, np.float64)
         v, out = np.zeros_like(x), [x]
         for k, field in enumerate(fields):
-            m, b, g, n = (s(k, own) if callable(s) else s for s in (mu, beta, gamma, nu))
+            now: list[Any] = [s(k, own) if callable(s) else s for s in (mu, beta, gamma, nu)]
+            m, b, g, n = now
             v = b * v + g * field(x + m * v)
             read = v if norm == "none" else layer_norm(v, own["velocity_norm"][k])
             v = read if norm == "overwrite" else v

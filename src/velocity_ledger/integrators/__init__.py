@@ -22,6 +22,7 @@ from velocity_ledger.integrators._named import (
 from velocity_ledger.integrators._registry import (
     names as names,
     register as register,
+    sources as sources,
     summary as summary,
 )
 from velocity_ledger.integrators._text import parse as parse, text as text

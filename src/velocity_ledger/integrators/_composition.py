@@ -67,6 +67,11 @@ class Composition(Integrator):
         """How often one step evaluates its field; the momentum decides."""
         return self.momentum.evaluations
 
+    @property
+    def invertible(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether a step can be undone from its stream and state, given the fields."""
+        return self.momentum.invertible and self.geometry.invertible
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.momentum.parameters(width) | self.step_scale.parameters(width)
 

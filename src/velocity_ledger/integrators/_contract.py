@@ -129,6 +129,9 @@ class Integrator(Value):
     evaluations: ClassVar[int] = 1
     """How often one step evaluates its field."""
 
+    invertible: ClassVar[bool] = False
+    """Whether a step can be undone from its stream and state, given the fields."""
+
     @property
     def splitting(self) -> Any:
         """The sub-updates that a layer of several fields is cut into."""

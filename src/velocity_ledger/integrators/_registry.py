@@ -1,26 +1,30 @@
 """The registry: a name, and the function that builds the integrator."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import _named
 from velocity_ledger.integrators._contract import Integrator
+from velocity_ledger.integrators._references import REFERENCES
 
 Builder = Callable[..., Integrator]
 
 _builders: dict[str, Builder] = {}
+_sources: dict[str, tuple[str, ...]] = {}
 
 
-def register(name: str, build: Builder) -> None:
+def register(name: str, build: Builder, sources: Sequence[str] = ()) -> None:
     """Add a named integrator; `build`'s defaults are the variant, its arguments what it takes.
 
-    The first paragraph of its docstring says what it does. Raises `UserError` for a name taken.
+    The first paragraph of its docstring says what it does. `sources` are BibTeX entries, or keys of
+    those that the library knows. Raises `UserError` for a name taken.
     """
     if name in _builders:
         raise UserError(f"an integrator named {name} is registered already")
     _builders[name] = build
+    _sources[name] = tuple(REFERENCES.get(source, source) for source in sources)
 
 
 def names() -> tuple[str, ...]:
@@ -44,6 +48,12 @@ def summary(name: str) -> str:
     return (inspect.getdoc(builder(name)) or "").split("\n\n")[0].replace("\n", " ")
 
 
+def sources(name: str) -> tuple[str, ...]:
+    """Return the BibTeX entries of the papers that a named integrator comes from."""
+    builder(name)
+    return _sources.get(name, ()) or _sources.get(name.replace("_", "-"), ())
+
+
 def arguments(build: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return the arguments a builder takes, with their defaults and annotations."""
     try:
@@ -54,28 +64,28 @@ def arguments(build: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     return {p.name: (p.default, p.annotation) for p in found}
 
 
-register("plain", _named.plain)
-register("ledger", _named.ledger)
-register("ngpt-lite", _named.ngpt_lite)
-register("ngpt-ledger", _named.ngpt_ledger)
+register("plain", _named.plain, ["lu2019macaron"])
+register("ledger", _named.ledger, ["polyak1964", "sander2021momentum", "bouhsine2026ledger"])
+register("ngpt-lite", _named.ngpt_lite, ["bouhsine2026ledger", "loshchilov2024ngpt"])
+register("ngpt-ledger", _named.ngpt_ledger, ["bouhsine2026ledger", "loshchilov2024ngpt"])
 register("damped-euler", _named.damped_euler)
-register("rezero", _named.rezero)
-register("layer-scale", _named.layer_scale)
-register("learned-ledger", _named.learned_ledger)
-register("nesterov", _named.nesterov)
-register("yuriiformer", _named.yuriiformer)
-register("hbformer", _named.hbformer)
-register("tmmformer", _named.tmmformer)
-register("polyak-shear", _named.polyak_shear)
+register("rezero", _named.rezero, ["bachlechner2020rezero"])
+register("layer-scale", _named.layer_scale, ["touvron2021cait"])
+register("learned-ledger", _named.learned_ledger, ["sander2021momentum"])
+register("nesterov", _named.nesterov, ["zimin2026yuriiformer"])
+register("yuriiformer", _named.yuriiformer, ["zimin2026yuriiformer"])
+register("hbformer", _named.hbformer, ["gai2026streams"])
+register("tmmformer", _named.tmmformer, ["gai2026streams"])
+register("polyak-shear", _named.polyak_shear, ["polyak1964"])
 register("adams-bashforth", _named.adams_bashforth)
-register("leapfrog", _named.leapfrog)
-register("midpoint", _named.midpoint)
-register("midpoint-a", _named.midpoint_a)
-register("bdia", _named.bdia)
-register("heun", _named.heun)
-register("rk4", _named.rk4)
-register("riemannian-ledger", _named.riemannian_ledger)
-register("ngpt-step", _named.ngpt_step)
-register("parallel", _named.parallel)
-register("strang", _named.strang)
-register("macaron", _named.macaron)
+register("leapfrog", _named.leapfrog, ["gal2025reversing"])
+register("midpoint", _named.midpoint, ["gal2025reversing"])
+register("midpoint-a", _named.midpoint_a, ["gal2025reversing"])
+register("bdia", _named.bdia, ["zhang2024bdia"])
+register("heun", _named.heun, ["li2022ode"])
+register("rk4", _named.rk4, ["li2022ode"])
+register("riemannian-ledger", _named.riemannian_ledger, ["absil2008", "bouhsine2026ledger"])
+register("ngpt-step", _named.ngpt_step, ["loshchilov2024ngpt"])
+register("parallel", _named.parallel, ["zimin2026yuriiformer"])
+register("strang", _named.strang, ["strang1968"])
+register("macaron", _named.macaron, ["lu2019macaron"])

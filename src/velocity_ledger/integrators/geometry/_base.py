@@ -11,6 +11,9 @@ class Geometry(Value):
     pre_norm: ClassVar[bool] = True
     """Whether the fields normalise the stream that they read."""
 
+    invertible: ClassVar[bool] = False
+    """Whether the step can be taken back from the new position."""
+
     def start(self, x0: Any) -> Any:
         """Return the embedding placed in the space."""
         return x0

@@ -22,6 +22,11 @@ class Momentum(Value):
     evaluations: ClassVar[int] = 1
     """How often one update evaluates its field."""
 
+    @property
+    def invertible(self) -> bool:
+        """Whether position and state before an update follow from those after it."""
+        return False
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
         del width

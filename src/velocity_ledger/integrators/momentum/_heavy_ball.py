@@ -7,7 +7,13 @@ from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
-from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
+from velocity_ledger.integrators.coefficient import (
+    Coefficient,
+    Learned,
+    Number,
+    declare,
+    evaluate,
+)
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 
 
@@ -47,6 +53,12 @@ class HeavyBall(Momentum):
     def parameters(self, width: int) -> dict[str, Parameter]:
         del width
         return declare(mu=self.mu)
+
+    @property
+    def invertible(self) -> bool:
+        """x = x' - h v', then v = (v' - gain f(x)) / mu: wherever mu does not vanish."""
+        drawn = isinstance(self.mu, Coefficient) and not isinstance(self.mu, Learned)
+        return not drawn and (isinstance(self.mu, Learned) or bool(self.mu != 0))
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         del ctx

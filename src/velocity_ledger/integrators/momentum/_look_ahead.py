@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
-from velocity_ledger.integrators.coefficient import Number, declare, evaluate
+from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 
 _NORMS = ("none", "overwrite", "read")
@@ -64,6 +64,13 @@ class LookAhead(Momentum):
         if self.learned_start:
             found["velocity_start"] = Parameter(shape=(width,), init=0.0, per="model")
         return found
+
+    @property
+    def invertible(self) -> bool:
+        """As a heavy ball's, where nothing is looked ahead and no norm overwrites the velocity."""
+        ahead = isinstance(self.mu, Coefficient) or bool(self.mu != 0)
+        rest = isinstance(self.beta, Coefficient) or bool(self.beta != 0)
+        return not ahead and rest and self.norm != "overwrite"
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         if not self.learned_start:
