@@ -11,7 +11,7 @@ from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._trial import try_variant
 from velocity_ledger.experiment._variants import Variant, describe_axes, describe_text, variants_of
 from velocity_ledger.integrators import Integrator
-from velocity_ledger.model import GPT, ModelConfig, count_parameters
+from velocity_ledger.model import GPT, ModelConfig, count_parameters, declared_by
 
 MEMORY = (
     "4 bytes * (5 P + batch * context * (layers * (16 D + 3 F + 3 H T) + 2 D + 3 V)): weights, "
@@ -24,8 +24,8 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
     """Return how many numbers the integrator itself learns."""
     sub_updates = config.layers * len(integrator.splitting.kinds)
     copies = {"model": 1, "layer": config.layers, "sub_update": sub_updates}
-    declared = integrator.parameters(config.width).values()
-    return sum(math.prod(p.shape) * copies[p.per] for p in declared)
+    declared = declared_by(integrator, config).values()
+    return sum(math.prod(int(n) for n in p.shape) * copies[p.per] for p in declared)
 
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:

@@ -1,5 +1,6 @@
 """A variant tried on shapes alone: its mistakes show before anything trains."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -9,8 +10,8 @@ from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._variants import Variant
-from velocity_ledger.integrators import Context, Info, Integrator
-from velocity_ledger.model import GPT, ModelConfig
+from velocity_ledger.integrators import Context, Info, Integrator, Parameter
+from velocity_ledger.model import GPT, ModelConfig, declared_by
 from velocity_ledger.record import PathStatistics
 from velocity_ledger.stream import bind
 
@@ -28,7 +29,7 @@ def try_variant(variant: Variant, config: ModelConfig) -> None:
     fixed structure and dtypes, a stream of fixed shape and dtype, an `Info` of the stream's shape.
     """
     try:
-        _try_steps(variant.integrator, config.width)
+        _try_steps(variant.integrator, config)
         model = nnx.eval_shape(lambda: GPT(config, variant.integrator, rngs=0))
         graphdef, state = nnx.split(model)
         tokens = jax.ShapeDtypeStruct((1, config.context), jnp.int32)
@@ -54,19 +55,23 @@ def _mend(variant: Variant) -> str:
     return f"mend {variant.file or 'it'}"
 
 
-def _try_steps(integrator: Integrator, width: int) -> None:
-    x = jax.ShapeDtypeStruct((_BATCH, _TIME, width), jnp.float32)
+def _try_steps(integrator: Integrator, config: ModelConfig) -> None:
+    x = jax.ShapeDtypeStruct((_BATCH, _TIME, config.width), jnp.float32)
+    declared = declared_by(integrator, config)
     tokens = jax.ShapeDtypeStruct((_BATCH, _TIME), jnp.int32)
     # Training draws, measuring does not.
     for draws in (True, False):
         key = jax.random.key(0) if draws else None
-        jax.eval_shape(lambda x, t, key=key: _steps(integrator, x, t, key), x, tokens)
+        jax.eval_shape(lambda x, t, key=key: _steps(integrator, declared, x, t, key), x, tokens)
 
 
 def _steps(
-    integrator: Integrator, x: Float[Array, "batch time width"], tokens: Array, key: Any
+    integrator: Integrator,
+    declared: Mapping[str, Parameter],
+    x: Float[Array, "batch time width"],
+    tokens: Array,
+    key: Any,
 ) -> Any:
-    declared = integrator.parameters(x.shape[-1])
     own = {name: p.initial(jax.random.key(0)) for name, p in declared.items()}
     field = bind(lambda z: 0.5 * z)
     stream, state = integrator.init(x, Context(0, own, key, tokens, _STEPS))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._value import Scalar, Value
 
 Per = Literal["model", "layer", "sub_update"]
@@ -21,18 +22,33 @@ Key = jax.Array | None
 class Parameter:
     """A learned parameter that an integrator declares; the model creates it.
 
-    `shape` is that of one copy, `init` its initial value: a number for every entry, or a function
+    `shape` is that of one copy; where a model's "vocabulary" or "context" stands in it, `sized`
+    puts their numbers. `init` is its initial value: a number for every entry, or a function
     of (key, shape, dtype). There is one copy `per` model, layer or sub-update. A parameter whose
     gradient is zero by design says why in `zero_gradient`.
     """
 
-    shape: tuple[int, ...]
+    shape: tuple[int | str, ...]
     init: Scalar | Callable[..., Any]
     per: Per = "sub_update"
     zero_gradient: str = ""
 
+    def sized(self, **sizes: int) -> "Parameter":
+        """Return the parameter with numbers for the sizes that only a model knows."""
+        return dc.replace(
+            self, shape=tuple(sizes.get(n, n) if isinstance(n, str) else n for n in self.shape)
+        )
+
     def initial(self, key: jax.Array) -> jax.Array:
-        """Return the initial value of one copy, in float32."""
+        """Return the initial value of one copy, in float32.
+
+        Raises `UserError` where its shape depends on a model that is not there.
+        """
+        unknown = [n for n in self.shape if isinstance(n, str)]
+        if unknown:
+            raise UserError(
+                f"a parameter of this shape needs a model's {unknown[0]}: give its value"
+            )
         if callable(self.init):
             return jnp.asarray(self.init(key, self.shape, jnp.float32))
         return jnp.full(self.shape, self.init, jnp.float32)

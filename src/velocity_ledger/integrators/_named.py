@@ -25,10 +25,14 @@ def plain(h: Number = 1.0) -> Composition:
 
 
 def ledger(
-    mu: Number = 0.9, h: Number = 1.0, damped: bool = True, debias: bool = False
+    mu: Number = 0.9,
+    h: Number = 1.0,
+    damped: bool = True,
+    debias: bool = False,
+    start: str = "zero",
 ) -> Composition:
     """The velocity ledger, heavy ball: `v = mu v + (1 - mu) f(norm x); x += h v`."""
-    return Composition(HeavyBall(mu, damped, debias), Flat(), Fixed(h))
+    return Composition(HeavyBall(mu, damped, debias, start), Flat(), Fixed(h))
 
 
 def ngpt_lite(alpha: Scalar = 1.0, h: Scalar = 1.0, radius: Scalar | None = None) -> Composition:

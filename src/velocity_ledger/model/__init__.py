@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from velocity_ledger._lazy import lazy
 
 if TYPE_CHECKING:
+    from velocity_ledger.model._block import declared_by as declared_by
     from velocity_ledger.model._config import ModelConfig as ModelConfig
     from velocity_ledger.model._dropout import dropout as dropout
     from velocity_ledger.model._fields import MLP as MLP, Attention as Attention
@@ -22,6 +23,7 @@ __getattr__, __dir__, __all__ = lazy(
         "ModelConfig": "_config",
         "PathKeys": "_keys",
         "count_parameters": "_weights",
+        "declared_by": "_block",
         "dropout": "_dropout",
         "fold_in_name": "_keys",
     },

@@ -17,6 +17,14 @@ FIELDS = {"attention": Attention, "mlp": MLP, "mlp_after": MLP}
 """What a layer can be made of, by the names that splittings know."""
 
 
+def declared_by(integrator: Integrator, config: ModelConfig) -> dict[str, Parameter]:
+    """Return what an integrator learns in a model of this shape."""
+    return {
+        name: p.sized(vocabulary=config.vocabulary, context=config.context)
+        for name, p in integrator.parameters(config.width).items()
+    }
+
+
 def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> Any:
     """Return the integrator parameters of one owner: the model, a layer or a sub-update."""
     own = {name: p for name, p in declared.items() if p.per == per}
@@ -33,7 +41,7 @@ class Block(nnx.Module):
 
     def __init__(self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys) -> None:
         pre_norm = integrator.pre_norm
-        declared = integrator.parameters(config.width)
+        declared = declared_by(integrator, config)
         for name in integrator.splitting.fields:
             setattr(self, name, FIELDS[name](config, pre_norm=pre_norm, keys=keys.at(name)))
         own = keys.at("integrator")

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import Integrator
 from velocity_ledger.model import _weights
-from velocity_ledger.model._block import Block, learned, stack, values
+from velocity_ledger.model._block import Block, declared_by, learned, stack, values
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._dropout import dropout
 from velocity_ledger.model._keys import PathKeys, fold_in_name
@@ -48,7 +48,7 @@ class GPT(nnx.Module):
         self.config = config
         leaves, self._structure = jax.tree.flatten(integrator)
         self._hyperparameters = nnx.List([Hyperparameter(leaf) for leaf in leaves])
-        declared = integrator.parameters(config.width)
+        declared = declared_by(integrator, config)
         self.token = nnx.Embed(config.vocabulary, config.width, rngs=keys.at("token").rngs())
         self.position = nnx.Embed(config.context, config.width, rngs=keys.at("position").rngs())
         blocks = [

@@ -8,6 +8,7 @@ import numpy as np
 from flax import nnx
 
 from velocity_ledger.errors import UserError
+from velocity_ledger.model._block import declared_by
 
 if TYPE_CHECKING:
     from velocity_ledger.model._gpt import GPT
@@ -62,7 +63,7 @@ def integrator_parameters(model: "GPT") -> dict[str, Any]:
     kinds = integrator.splitting.kinds
     blocks = [model.blocks] if config.scan else list(model.blocks)
     out: dict[str, Any] = {}
-    for name, parameter in integrator.parameters(config.width).items():
+    for name, parameter in declared_by(integrator, config).items():
         if parameter.per == "model":
             out[name] = model.learned[name][...]
             continue

@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.integrators import Integrator
+from velocity_ledger.integrators import Integrator, Parameter
 from velocity_ledger.record import Recorder
 from velocity_ledger.stream._bind import bind
 from velocity_ledger.stream._layers import SubUpdate, run_layers
@@ -50,6 +50,7 @@ def _per_field(
     own: list[dict[str, Any]] = [{} for _ in range(n)]
     for name, parameter in declared.items():
         shared = parameter.per == "model"
+        parameter = _sized_like(parameter, given[name]) if given is not None else parameter
         shape = parameter.shape if shared else (n, *parameter.shape)
         if given is None:
             keys = jax.random.split(jax.random.key(0), n)
@@ -61,3 +62,13 @@ def _per_field(
         for copy, value in zip(own, values, strict=True):
             copy[name] = value
     return own
+
+
+def _sized_like(parameter: Parameter, given: Any) -> Parameter:
+    """Return the parameter with what only a model knows read off a given value."""
+    sizes = given.shape[given.ndim - len(parameter.shape) :]
+    if len(sizes) != len(parameter.shape):
+        return parameter
+    return parameter.sized(
+        **{n: m for n, m in zip(parameter.shape, sizes, strict=True) if isinstance(n, str)}
+    )

@@ -66,7 +66,7 @@ def _per_sub_update(
     for name, parameter in declared.items():
         value = parameter.initial(jax.random.key(0)) if given is None else jnp.asarray(given[name])
         shared = given is None or parameter.per == "model"
-        own[name] = jnp.broadcast_to(value, (n, *parameter.shape)) if shared else value
+        own[name] = jnp.broadcast_to(value, (n, *value.shape)) if shared else value
     return own
 
 

@@ -15,6 +15,11 @@ from velocity_ledger.integrators.coefficient import (
     evaluate,
 )
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+from velocity_ledger.integrators.momentum._start import (
+    check_start,
+    declare_start,
+    start_velocity,
+)
 
 
 class HeavyBall(Momentum):
@@ -24,7 +29,8 @@ class HeavyBall(Momentum):
         v' = mu v + f(x)              not damped: their discounted sum
         direction = v'                or v' / (1 - mu^(k+1)) with debias, k = 0, 1, ...
 
-    v starts at zero and is shared by all sub-updates. mu is a number, or a coefficient that is
+    v starts at zero, at a learned `vector` or from learned tables of `tokens`, and is shared by all
+    sub-updates. mu is a number, or a coefficient that is
     learned or changes through depth. mu = 0 is Euler by this arithmetic, and mu = 1, damped, never
     leaves the start. `debias` removes the bias
     of the zero start as `optax.ema(debias=True)` does; at |mu| = 1 there is nothing to divide by.
@@ -37,8 +43,12 @@ class HeavyBall(Momentum):
     mu: Number = 0.9
     damped: bool = True
     debias: bool = False
+    start: str = "zero"
 
     def __post_init__(self) -> None:
+        check_start(self.start)
+        if self.debias and self.start != "zero":
+            raise UserError("debias removes the bias of a start at zero: it needs start='zero'")
         if self.debias and not self.damped:
             raise UserError("debias corrects an average: it needs damped=True")
         if self.debias and isinstance(self.mu, Coefficient):
@@ -51,8 +61,7 @@ class HeavyBall(Momentum):
             raise UserError(f"debias divides by 1 - mu^k, which vanishes at mu = {self.mu}")
 
     def parameters(self, width: int) -> dict[str, Parameter]:
-        del width
-        return declare(mu=self.mu)
+        return declare(mu=self.mu) | declare_start(self.start, width)
 
     @property
     def invertible(self) -> bool:
@@ -61,8 +70,7 @@ class HeavyBall(Momentum):
         return not drawn and (isinstance(self.mu, Learned) or bool(self.mu != 0))
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
-        del ctx
-        return jnp.zeros_like(x0)
+        return start_velocity(self.start, x0, ctx)
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         f = field(x)

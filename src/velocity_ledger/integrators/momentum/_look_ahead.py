@@ -11,6 +11,11 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
 from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+from velocity_ledger.integrators.momentum._start import (
+    check_start,
+    declare_start,
+    start_velocity,
+)
 
 _NORMS = ("none", "overwrite", "read")
 _EPSILON = 1e-5
@@ -27,14 +32,14 @@ class LookAhead(Momentum):
         direction = LN(v')          norm="read": only what is read of it
 
     LN is a LayerNorm over the width without bias, with a learned gain that starts at 1, one per
-    `norm_per`. v starts at zero, or, with `learned_start`, at a learned vector that starts at zero
-    (the papers start it from a second embedding table, which adds as many parameters as the first).
+    `norm_per`. v starts at zero, at a learned `vector`, or from learned tables of `tokens` and
+    positions (the papers do that: it adds as many parameters as the embedding has).
     mu = 0 is a heavy ball; mu = beta = 0, gamma = 1 without norm is Euler.
 
     Sources: YuriiFormer, Zimin et al. 2026, arXiv 2601.23236 (overwrite); HBFormer (mu = 0) and
     TMMFormer (with a learned step scale nu), Gai et al. 2026, arXiv 2605.24425; polyak shear
     (mu = 0, read), H. Noren's public code, which keeps the sub-update invertible.
-    Raises `UserError` for another `norm` or `norm_per`.
+    Raises `UserError` for another `norm`, `norm_per` or `start`.
     """
 
     mu: Number = 0.9
@@ -42,9 +47,10 @@ class LookAhead(Momentum):
     gamma: Number = 1.0
     norm: str = "none"
     norm_per: str = "sub_update"
-    learned_start: bool = False
+    start: str = "zero"
 
     def __post_init__(self) -> None:
+        check_start(self.start)
         if self.norm not in _NORMS:
             raise UserError(f"norm is one of {', '.join(_NORMS)}, got {self.norm!r}")
         if self.norm_per not in ("sub_update", "layer", "model"):
@@ -52,7 +58,7 @@ class LookAhead(Momentum):
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         found = declare(mu=self.mu, beta=self.beta, gamma=self.gamma)
-        if not self.learned_start:
+        if self.start == "zero":
             found |= {
                 name: dc.replace(found[name], zero_gradient=_AT_REST)
                 for name in ("mu", "beta")
@@ -61,9 +67,7 @@ class LookAhead(Momentum):
         if self.norm != "none":
             per: Any = self.norm_per
             found["velocity_norm"] = Parameter(shape=(width,), init=1.0, per=per)
-        if self.learned_start:
-            found["velocity_start"] = Parameter(shape=(width,), init=0.0, per="model")
-        return found
+        return found | declare_start(self.start, width)
 
     @property
     def invertible(self) -> bool:
@@ -73,9 +77,7 @@ class LookAhead(Momentum):
         return not ahead and rest and self.norm != "overwrite"
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
-        if not self.learned_start:
-            return jnp.zeros_like(x0)
-        return jnp.broadcast_to(ctx.parameters["velocity_start"], x0.shape).astype(x0.dtype)
+        return start_velocity(self.start, x0, ctx)
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         mu, beta = evaluate(self.mu, "mu", x, ctx), evaluate(self.beta, "beta", x, ctx)
