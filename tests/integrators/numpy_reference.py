@@ -182,6 +182,19 @@ def ngpt(fields, x0, own):
     return np.stack(out)
 
 
+def staggered(fields, x0, own):
+    """Each field reads one of two streams and writes the other; the path is that of their mean."""
+    p = q = np.asarray(x0, np.float64)
+    out = [p]
+    for k, field in enumerate(fields):
+        if k % 2 == 0:
+            q = q + field(p)
+        else:
+            p = p + field(q)
+        out.append((p + q) / 2)
+    return np.stack(out)
+
+
 def drawn(k):
     """The numbers that midpoint-a drew; what is checked is what it does with them."""
     import velocity_ledger as vl
@@ -215,6 +228,7 @@ STATES = {
     "rk4": rk4(),
     "riemannian-ledger": riemannian(0.9),
     "ngpt-step": ngpt,
+    "staggered": staggered,
     # On fields without layers a splitting has nothing to cut.
     "parallel": euler(),
     "strang": euler(),

@@ -1,6 +1,7 @@
 """The contract every registered integrator keeps, whatever it does."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,7 +35,9 @@ def own_parameters(form, scale=1.0):
     """The integrator's parameters, moved off their initial value so that a wrong use shows."""
     declared = vl.parse(form).parameters(tiny.WIDTH)
     rng = np.random.default_rng(7)
-    shapes = {n: p.shape if p.per == "model" else (tiny.N, *p.shape) for n, p in declared.items()}
+    shapes: Any = {
+        n: p.shape if p.per == "model" else (tiny.N, *p.shape) for n, p in declared.items()
+    }
     start = {n: np.asarray(p.initial(jax.random.key(0))) for n, p in declared.items()}
     # A parameter that starts at 0 would hide what it multiplies.
     size = {n: np.where(v == 0, 1.0, np.abs(v)) for n, v in start.items()}
@@ -73,7 +76,8 @@ def test_recorded_steps_add_up_to_the_displacement(form):
     steps, states = path["step"], path["x"]
     assert steps.shape == (tiny.N, tiny.BATCH, tiny.WIDTH)
     np.testing.assert_allclose(steps.sum(0), states[-1] - states[0], atol=2e-6)
-    np.testing.assert_array_equal(x_n, states[-1])
+    if type(vl.parse(form)).readout is vl.Integrator.readout:
+        np.testing.assert_array_equal(x_n, states[-1])
     assert float(jnp.abs(steps).max()) > 0.01
 
 
@@ -118,7 +122,7 @@ def test_finite_under_jit_vmap_scan_and_grad(form):
             ctx = vl.Context(index=k, parameters=mine, total=tiny.N)
             field = vl.Field(p, None, tiny.apply)
             stream, state, _ = integrator.step(field, carry[0], carry[1], ctx)
-            return (stream, state), jnp.sum(stream**3)
+            return (stream, state), jnp.sum(integrator.position(stream) ** 3)
 
         first = vl.Context(index=jnp.asarray(0), parameters={}, total=tiny.N)
         items = (jnp.arange(tiny.N), params, own)

@@ -22,7 +22,7 @@ INVERTIBLE = {
 
 def test_the_registry_says_which_can_be_undone():
     said = {name for name in vl.names() if vl.parse(name).invertible}
-    assert said == {*INVERTIBLE, "polyak-shear"}
+    assert said == {*INVERTIBLE, "polyak-shear", "staggered"}
     assert not vl.parse("ledger(mu=0)").invertible
     assert not vl.parse("compose(heavy_ball(), sphere(), fixed())").invertible
 
@@ -50,3 +50,18 @@ def test_a_step_is_undone_from_stream_and_state(name):
             stream, state = x, v
             np.testing.assert_allclose(stream, before[k][0], atol=1e-9)
             np.testing.assert_allclose(state, before[k][1], atol=1e-9)
+
+
+def test_the_staggered_pair_is_undone():
+    with jax.enable_x64(True):
+        integrator = vl.parse("staggered(h=0.7)")
+        fields = tiny.fields(tiny.weights())
+        x0 = jnp.asarray(tiny.start(), jnp.float64)
+        stream, state = integrator.init(x0, vl.Context(0))
+        for k, field in enumerate(fields):
+            stream, state, _ = integrator.step(field, stream, state, vl.Context(k))
+        for field in reversed(fields):
+            written, read = stream
+            stream = (read, written - 0.7 * field(read))
+        np.testing.assert_allclose(stream[0], x0, atol=1e-12)
+        np.testing.assert_allclose(stream[1], x0, atol=1e-12)

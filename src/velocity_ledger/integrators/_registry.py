@@ -7,6 +7,7 @@ from typing import Any
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import _named
 from velocity_ledger.integrators._contract import Integrator
+from velocity_ledger.integrators._hamiltonian import Staggered
 from velocity_ledger.integrators._references import REFERENCES
 
 Builder = Callable[..., Integrator]
@@ -89,3 +90,4 @@ register("ngpt-step", _named.ngpt_step, ["loshchilov2024ngpt"])
 register("parallel", _named.parallel, ["zimin2026yuriiformer"])
 register("strang", _named.strang, ["strang1968"])
 register("macaron", _named.macaron, ["lu2019macaron"])
+register("staggered", Staggered, ["gal2025reversing"])
