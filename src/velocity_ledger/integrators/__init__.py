@@ -29,17 +29,32 @@ from velocity_ledger.integrators._registry import (
 from velocity_ledger.integrators._text import parse as parse, text as text
 from velocity_ledger.integrators._user_file import source_of as source_of
 from velocity_ledger.integrators._value import Scalar as Scalar, Value as Value
+from velocity_ledger.integrators.coefficient import (
+    Coefficient as Coefficient,
+    Drawn as Drawn,
+    Learned as Learned,
+    LedgerGain as LedgerGain,
+    Linear as Linear,
+    Number as Number,
+    Signs as Signs,
+)
 from velocity_ledger.integrators.geometry import (
     Flat as Flat,
     Geometry as Geometry,
     Sphere as Sphere,
+    TangentSphere as TangentSphere,
+    TargetSphere as TargetSphere,
     retract as retract,
 )
 from velocity_ledger.integrators.momentum import (
+    AdamsBashforth2 as AdamsBashforth2,
     Euler as Euler,
     HeavyBall as HeavyBall,
+    Heun as Heun,
     Impulse as Impulse,
+    LookAhead as LookAhead,
     Momentum as Momentum,
+    RungeKutta4 as RungeKutta4,
 )
 from velocity_ledger.integrators.splitting import (
     LieTrotter as LieTrotter,
