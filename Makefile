@@ -15,7 +15,7 @@ DEMO_PYTHON := .venv-demo/bin/python
 .PHONY: help demo test test-slow lint format clean
 
 help:
-	@echo "make demo        train the four variants, print the table, draw the figures"
+	@echo "make demo        train the four variants, print the table, draw the figures, write the page"
 	@echo "make test        the tests, without the slow ones"
 	@echo "make test-slow   the slow tests"
 	@echo "make lint        ruff, its formatter, pyright"
@@ -25,10 +25,11 @@ demo: .venv-demo/installed
 	@resume=; if [ -f $(DEMO)/manifest.json ]; then resume=--resume; fi; \
 	$(DEMO_PYTHON) -m velocity_ledger compare --preset quick --out $(DEMO) $$resume
 	@$(DEMO_PYTHON) -m velocity_ledger render $(DEMO)
-	@echo "The bundle is in $(DEMO), its figures in $(DEMO)/figures."
+	@echo "The bundle is in $(DEMO), its figures in $(DEMO)/figures. The page:"
+	@$(DEMO_PYTHON) -m velocity_ledger report $(DEMO)
 
 test: .venv-test/installed
-	@$(TEST_PYTHON) -m pytest -q -n 2 --dist loadfile -m "not slow" $(PYTEST)
+	@$(TEST_PYTHON) -m pytest -q -rs -n 2 --dist loadfile -m "not slow" $(PYTEST)
 
 test-slow: .venv-test/installed
 	@$(TEST_PYTHON) -m pytest -q -m slow $(PYTEST)

@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 # Each room may import from the floors below its own. Rooms of one floor do not know each other.
 FLOORS = (
-    ("_lazy", "errors"),
+    ("_lazy", "_pages", "errors"),
     ("_files",),
     ("integrators",),
     ("record",),
@@ -30,7 +30,9 @@ FLOORS = (
     ("telemetry",),
     ("training",),
     ("experiment",),
+    ("exchange",),
     ("report",),
+    ("doctor",),
     ("cli",),
     ("__main__",),
 )

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         GPT as GPT,
         ModelConfig as ModelConfig,
         count_parameters as count_parameters,
+        generate as generate,
     )
     from velocity_ledger.record import (
         Nothing as Nothing,
@@ -122,6 +123,7 @@ _get, __dir__, __all__ = lazy(
         "Vocabulary": "corpus",
         "count_parameters": "model",
         "evaluate": "training",
+        "generate": "model",
         "integrate": "stream",
         "ledger": "integrators",
         "load_cell": "experiment",

@@ -17,7 +17,11 @@ def lazy(
     def get(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(f"{package}.{modules[name]}")
+        try:
+            module = importlib.import_module(f"{package}.{modules[name]}")
+        except AttributeError as error:
+            # `from package import name` would take it for a missing name and drop its reason.
+            raise ImportError(f"cannot import {package}.{modules[name]}: {error}") from error
         return getattr(module, name)
 
     return get, lambda: names, names

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from velocity_ledger import _pages
 from velocity_ledger.cli import _huge_pages, _main
 from velocity_ledger.cli._environment import computes_on_cpu, prepare
 
@@ -17,11 +18,11 @@ def willing(monkeypatch, tmp_path):
     """A Linux machine with glibc whose kernel gives huge pages to who asks."""
     kernel = tmp_path / "enabled"
     kernel.write_text("always [madvise] never\n")
-    monkeypatch.setattr(_huge_pages, "_KERNEL", kernel)
+    monkeypatch.setattr(_pages, "_KERNEL", kernel)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(os, "confstr", lambda name: "glibc 2.36", raising=False)
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    monkeypatch.delenv(_huge_pages.OPT_OUT, raising=False)
+    monkeypatch.delenv(_pages.OPT_OUT, raising=False)
     return kernel
 
 
@@ -29,7 +30,7 @@ def test_worthwhile_where_all_is_given(willing):
     assert _huge_pages.worthwhile()
 
 
-@pytest.mark.parametrize("name", ["GLIBC_TUNABLES", _huge_pages.OPT_OUT])
+@pytest.mark.parametrize("name", ["GLIBC_TUNABLES", _pages.OPT_OUT])
 def test_not_where_the_user_or_the_first_start_set_a_variable(willing, monkeypatch, name):
     monkeypatch.setenv(name, "1")
     assert not _huge_pages.worthwhile()
@@ -50,6 +51,30 @@ def test_not_with_another_library(willing, monkeypatch, version):
 def test_not_on_another_system(willing, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not _huge_pages.worthwhile()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "environment", "state"),
+    [
+        ("always madvise [never]", {}, "never"),
+        ("[always] madvise never", {}, "always"),
+        ("always [madvise] never", {}, "offered"),
+        ("always [madvise] never", {_pages.OPT_OUT: "1"}, "declined"),
+        ("always [madvise] never", {_pages.VARIABLE: _pages.VALUE}, "asked"),
+        (
+            "always [madvise] never",
+            {_pages.VARIABLE: f"glibc.malloc.check=1:{_pages.VALUE}"},
+            "asked",
+        ),
+        ("always [madvise] never", {_pages.VARIABLE: "glibc.malloc.check=1"}, "tuned"),
+        ("", {}, "unknown"),
+    ],
+)
+def test_every_state_has_its_name(willing, monkeypatch, kernel, environment, state):
+    willing.write_text(kernel)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert _pages.state() == state
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ TINY = shlex.split("""
     --preset smoke --model.layers 1 --model.width 8 --model.heads 1 --model.hidden 8
     --model.context 8 --training.steps 4 --training.batch 2 --training.val-every 2
     --training.warmup 1 --training.checkpoint-every 2 --training.telemetry-at 0 1
+    --sample 0
 """)
 
 

@@ -103,7 +103,7 @@ def text(tmp_path_factory) -> pathlib.Path:
 def config(text) -> ExperimentConfig:
     return ExperimentConfig(
         model=MODEL, training=TRAINING, variants=("plain", "ledger(mu=.8)"), seeds=(0, 1),
-        corpus=str(text),
+        corpus=str(text), sample=0,
     )  # fmt: skip
 
 
@@ -154,6 +154,7 @@ def losses(log: pathlib.Path) -> list[tuple[int, str, float]]:
 def validation(bundle: Bundle, corpus_text: pathlib.Path) -> ValidationBatches:
     characters = sorted(set(corpus_text.read_text()))
     ids = np.array([characters.index(c) for c in corpus_text.read_text()], np.int32)
+    assert bundle.config is not None
     return validation_batches(ids[len(ids) * 9 // 10 :], bundle.config.training, 8)
 
 

@@ -28,6 +28,7 @@ def make_bundle(
     states: Mapping[tuple[str, int], str] = {},
     validated: Mapping[int, Sequence[int]] = {},
     measured: Mapping[tuple[str, int], Sequence[int]] = {},
+    corpus: Mapping[str, object] = {},
 ) -> Path:
     """Write a bundle whose numbers look like a run's.
 
@@ -54,13 +55,18 @@ def make_bundle(
             file.parent.mkdir(parents=True)
             generator = np.random.default_rng((index, seed))
             step = np.asarray(steps, np.int64)
-            write_cell(file, _cell(generator, index, step, looks, 2 * layers, diverged))
+            data = _cell(generator, index, step, looks, 2 * layers, diverged)
+            write_cell(file, data)
+            if np.isfinite(data["val_loss"]).any():
+                best = int(np.nanargmin(data["val_loss"]))
+                record["best_val"] = float(data["val_loss"][best])
+                record["best_step"] = int(step[best])
     folder.mkdir(exist_ok=True)
     manifest = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "configuration": _json.plain(config),
-        "corpus": {},
+        "corpus": dict(corpus),
         "vocabulary": {},
         "variants": [{"text": text} for text in variants],
         "cells": cells,
@@ -91,7 +97,11 @@ def _cell(generator, index, step, checkpoints, sub_updates, diverged):
             "path_over_norm": (path / lengths[-1] / 4).astype(np.float32),
             "straightness": np.full(tokens, 0.3 + 0.1 * index, np.float32),
             "zero_steps": np.zeros(tokens, np.float32),
+            "increment": (lengths * (1 + 2 * (index % 4))).astype(np.float32),
         }
+        if index % 2:
+            # As a ledger's: the step is the velocity.
+            measurements[checkpoint]["velocity_norm"] = lengths.astype(np.float32)
     null = {"path_length": 9.0 * scale, "turning_angle": 90.0 / (1 + index), "straightness": 0.29}
     null["path_over_norm"] = 2.0 + index
     return cell_dataset(

@@ -8,30 +8,16 @@ signals' targets, so that nobody outside can tell.
 
 import os
 import sys
-from pathlib import Path
 from typing import NoReturn
 
+from velocity_ledger import _pages
 from velocity_ledger.cli import _interrupts
-
-OPT_OUT = "VELOCITY_LEDGER_NO_REEXEC"
-_VARIABLE = "GLIBC_TUNABLES"
-_VALUE = "glibc.malloc.hugetlb=1"
-_KERNEL = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def worthwhile() -> bool:
     """Whether a new start would get huge pages that this process does not get."""
-    # Set by the user, or by us: in both cases there is nothing to do, so it happens once.
-    if sys.platform != "linux" or _VARIABLE in os.environ or os.environ.get(OPT_OUT):
-        return False
-    try:
-        # `always` needs no asking, `never` refuses.
-        asked_for = "[madvise]" in _KERNEL.read_text()
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (OSError, ValueError):
-        return False
-    # The tunable came with glibc 2.35.
-    return asked_for and name == "glibc" and _numbers(version) >= (2, 35) and bool(sys.executable)
+    # Once the variable is set, by the user or by us, nothing is offered: so it happens once.
+    return _pages.state() == "offered" and bool(sys.executable)
 
 
 def start_anew() -> NoReturn:
@@ -45,8 +31,4 @@ def start_anew() -> NoReturn:
     command = [sys.executable, *sys.orig_argv[1:]]
     # Ctrl-C waits for the new start to be ready for it.
     with _interrupts.held():
-        os.execve(sys.executable, command, {**os.environ, _VARIABLE: _VALUE})
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+        os.execve(sys.executable, command, {**os.environ, _pages.VARIABLE: _pages.VALUE})

@@ -54,6 +54,14 @@ def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
     except UserError as mistake:
         _tell(mistake)
         return 2
+    except (ImportError, AttributeError) as error:
+        from velocity_ledger.doctor import misfit
+
+        told = misfit(error)
+        if told is None:
+            raise
+        _tell(UserError(told))
+        return 2
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:

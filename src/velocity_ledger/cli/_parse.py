@@ -111,9 +111,15 @@ def _recorded(verb: type[Verb], words: Sequence[str]) -> ExperimentConfig | None
         return None
     if _value("--preset", words) is not None or not Path(out).is_dir():
         return None
-    from velocity_ledger.experiment._manifest import config_from_dict, read_manifest
+    from velocity_ledger.experiment._manifest import (
+        config_from_dict,
+        read_manifest,
+        refuse_imported,
+    )
 
-    return config_from_dict(read_manifest(Path(out))["configuration"])
+    manifest = read_manifest(Path(out))
+    refuse_imported(manifest, Path(out), "cannot go on: choose another --out, without --resume")
+    return config_from_dict(manifest["configuration"])
 
 
 def _value(option: str, words: Sequence[str]) -> str | None:

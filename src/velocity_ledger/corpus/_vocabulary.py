@@ -56,7 +56,7 @@ class Vocabulary:
         unknown = known[ids] != codes
         if unknown.any():
             missing = [chr(code) for code in np.unique(codes[unknown])]
-            shown = ", ".join(ascii(character) for character in missing[:_SHOWN])
+            shown = ", ".join(f"{c!r} (U+{ord(c):04X})" for c in missing[:_SHOWN])
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise UserError(
                 f"the vocabulary of {self.size} characters lacks {shown}{more}: leave them out"

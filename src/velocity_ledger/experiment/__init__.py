@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING
 from velocity_ledger._lazy import lazy
 
 if TYPE_CHECKING:
-    from velocity_ledger.experiment._bundle import Bundle as Bundle, open_bundle as open_bundle
+    from velocity_ledger.experiment._bundle import (
+        Bundle as Bundle,
+        mean_over_tokens as mean_over_tokens,
+        open_bundle as open_bundle,
+    )
     from velocity_ledger.experiment._config import (
         FOUR as FOUR,
         PRESETS as PRESETS,
         ExperimentConfig as ExperimentConfig,
     )
     from velocity_ledger.experiment._describe import describe as describe
+    from velocity_ledger.experiment._imported import (
+        check_new as check_new,
+        write_imported as write_imported,
+    )
     from velocity_ledger.experiment._load import (
         cell_metadata as cell_metadata,
         load_cell as load_cell,
@@ -22,7 +30,12 @@ if TYPE_CHECKING:
         CellRecord as CellRecord,
     )
     from velocity_ledger.experiment._run import run_experiment as run_experiment
-    from velocity_ledger.experiment._summary import Row as Row, summary as summary, table as table
+    from velocity_ledger.experiment._summary import (
+        Row as Row,
+        notes as notes,
+        summary as summary,
+        table as table,
+    )
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
@@ -35,12 +48,16 @@ __getattr__, __dir__, __all__ = lazy(
         "ExperimentConfig": "_config",
         "Row": "_summary",
         "cell_metadata": "_load",
+        "check_new": "_imported",
         "describe": "_describe",
         "load_cell": "_load",
+        "mean_over_tokens": "_bundle",
+        "notes": "_summary",
         "open_bundle": "_bundle",
         "run_experiment": "_run",
         "summary": "_summary",
         "table": "_summary",
         "vocabulary_of": "_load",
+        "write_imported": "_imported",
     },
 )

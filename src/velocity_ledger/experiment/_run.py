@@ -27,8 +27,10 @@ from velocity_ledger.experiment._manifest import (
     differences,
     now,
     read_manifest,
+    refuse_imported,
 )
 from velocity_ledger.experiment._repair import unreadable
+from velocity_ledger.experiment._sample import read_sample, write_sample
 from velocity_ledger.experiment._trial import first_line, try_variant
 from velocity_ledger.experiment._variants import (
     Variant,
@@ -124,6 +126,7 @@ def run_experiment(
                 if cell.state in DONE:
                     lost = unreadable(folder, cell)
                     if lost is None:
+                        grid.sample(variant, cell)
                         continue
                     say(f"{cell.name} is {cell.state}, but {lost}")
                 signal = should_stop()
@@ -132,6 +135,7 @@ def run_experiment(
                     signal = grid.run(variant, cell, resume, shown, extra, should_stop)
                 if signal is not None:
                     return 128 + signal
+                grid.sample(variant, ledger.cells[cell.name])
     diverged = [cell for cell in ledger.cells.values() if cell.state == "diverged"]
     if diverged:
         names = ", ".join(f"{cell.name} at step {cell.step}" for cell in diverged)
@@ -154,6 +158,7 @@ def _check_out(
     if not (out / MANIFEST).exists():
         raise UserError(f"{out} holds no run to resume: leave out --resume to begin one")
     manifest = read_manifest(out)
+    refuse_imported(manifest, out, "cannot go on: choose another --out, without --resume")
     found = differences(config_from_dict(manifest["configuration"]), config)
     found = [d for d in found if d[0] != "corpus" or not _same_corpus(manifest, config)]
     if found:
@@ -365,6 +370,26 @@ class _Grid:
                 ledger.update(name, state="interrupted", message=str(error) or repr(error))
             raise
         return run.signal if run.reason == "interrupted" else None
+
+    def sample(self, variant: Variant, cell: CellRecord) -> None:
+        """Write a cell's sample, if it has weights and no sample of theirs."""
+        folder = cell_folder(self.ledger.folder, cell.slug, cell.seed)
+        length = self.config.sample
+        kept = read_sample(folder) or {}
+        if not length or cell.best_val is None or kept.get("step") == cell.best_step:
+            return
+        try:
+            model = GPT(self.model_config, variant.integrator, rngs=cell.seed)
+            model.import_weights(_weights.read_weights(folder / _weights.NAME)[0])
+            with self.ledger.saving(cell.name):
+                write_sample(folder, model, step=cell.best_step, length=length, corpus=self.corpus)
+        except UserError:
+            raise
+        except Exception as error:
+            # The cell is whole without it.
+            if variant.file is None:
+                raise
+            self.notify(f"{variant.text} writes no sample ({first_line(error)})")
 
     def _write(
         self, folder: pathlib.Path, variant: Variant, seed: int, model: GPT, found: Snapshot | Run

@@ -78,7 +78,7 @@ def table(bundle: Bundle) -> str:
             for r in rows
         ),
     ]  # fmt: skip
-    return "\n".join([_aligned(quality), "", _aligned(paths), "", *_notes(bundle, rows)])
+    return "\n".join([_aligned(quality), "", _aligned(paths), "", *notes(bundle)])
 
 
 def _row(bundle: Bundle, variant: str, reference: str, parameters: int | None) -> Row:
@@ -162,8 +162,10 @@ def _path(
     scalars = [summarise(data, checkpoint) for data in measured]
     for name in NULLS:
         found[name] = _mean([s[name] for s in scalars if name in s])
-        nulls = [float(data[f"null_{name}"].sel(checkpoint=checkpoint)) for data in measured]
-        found[f"null_{name}"] = _mean(nulls)
+        null = f"null_{name}"
+        found[null] = _mean(
+            [float(data[null].sel(checkpoint=checkpoint)) for data in measured if null in data]
+        )
     return checkpoint, found
 
 
@@ -173,51 +175,62 @@ def _mean(values: Sequence[float]) -> float | None:
     return mean if math.isfinite(mean) else None
 
 
-def _notes(bundle: Bundle, rows: Sequence[Row]) -> list[str]:
-    training = bundle.config.training
-    notes = []
+def notes(bundle: Bundle) -> list[str]:
+    """Return what a reader of the summary must know, a sentence each; the table ends with them."""
+    rows = summary(bundle)
+    config = bundle.config
+    found = []
     begun = [r for r in rows if r.seeds]
     if not begun:
         return ["No cell has been trained yet."]
     steps = sorted({r.step for r in begun})
     reached = f"step {steps[0]:,}" if len(steps) == 1 else f"steps {steps[0]:,} to {steps[-1]:,}"
-    notes.append(
-        f"Quality is the best validation (dropout off, every {training.val_every:,} steps) up to "
-        f"{reached} of a schedule of {training.steps:,}."
-    )
     characters = bundle.manifest["corpus"].get("characters")
-    if characters:
-        seen = steps[-1] * training.batch * bundle.config.model.context
+    if config is None:
+        found.append(
+            "Imported: what the files do not hold is unknown here. Their paths are means over "
+            "tokens, without chord, straightness or null model."
+        )
+        if any(r.best_val is not None for r in begun):
+            found.append(f"Quality is the best validation up to {reached}.")
+    else:
+        found.append(
+            f"Quality is the best validation (dropout off, every {config.training.val_every:,} "
+            f"steps) up to {reached} of a schedule of {config.training.steps:,}."
+        )
+    if characters and config is not None:
+        seen = steps[-1] * config.training.batch * config.model.context
         passes = seen / (characters * 9 // 10)
         more = ": far from converged" if passes < 1 else ""
-        notes.append(f"A cell saw {seen:,} characters, {passes:.2g} passes over its text{more}.")
+        found.append(f"A cell saw {seen:,} characters, {passes:.2g} passes over its text{more}.")
     late = [f"{r.variant}/{seed}" for r in begun for seed in r.not_converged]
     if late:
         every = len(late) == sum(len(r.seeds) for r in begun)
         where = "every cell" if every else ", ".join(late)
-        notes.append(f"Not converged: the best validation was the last one in {where}.")
+        found.append(f"Not converged: the best validation was the last one in {where}.")
     if len(rows) > 1:
         counts = {r.difference.n for r in rows if r.difference is not None}
         if counts == {1}:
-            notes.append("One seed: the differences have no interval.")
+            found.append("One seed: the differences have no interval.")
         elif counts:
-            notes.append("Differences are paired by seed, with a 95 % Student interval.")
-    notes.append(
-        "Null model: the same integrator over mutually orthogonal increments of the measured mean "
-        "lengths."
-    )
+            found.append("Differences are paired by seed, with a 95 % Student interval.")
+    if config is not None:
+        found.append(
+            "Null model: the same integrator over mutually orthogonal increments of the measured "
+            "mean lengths."
+        )
     if len({r.parameters for r in rows}) > 1:
-        notes.append("The variants do not have the same number of parameters.")
+        found.append("The variants do not have the same number of parameters.")
     lost = [c for c in bundle.cells if c.state == "diverged"]
     if lost:
         where = ", ".join(f"{c.name} at step {c.step:,}" for c in lost)
-        notes.append(f"Diverged, and left out of means and differences: {where}.")
+        found.append(f"Diverged, and left out of means and differences: {where}.")
     corpus = bundle.manifest["corpus"]
     if corpus.get("characters"):
         text = f"Corpus: {corpus.get('name', corpus.get('kind', ''))}, {corpus['characters']:,} "
         note = f" ({corpus['note']})" if corpus.get("note") else ""
-        notes.append(f"{text}characters{note}.")
-    return notes
+        found.append(f"{text}characters{note}.")
+    return found
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:

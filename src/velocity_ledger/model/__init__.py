@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from velocity_ledger.model._config import ModelConfig as ModelConfig
     from velocity_ledger.model._dropout import dropout as dropout
     from velocity_ledger.model._fields import MLP as MLP, Attention as Attention
+    from velocity_ledger.model._generate import generate as generate
     from velocity_ledger.model._gpt import GPT as GPT, Hyperparameter as Hyperparameter
     from velocity_ledger.model._keys import PathKeys as PathKeys, fold_in_name as fold_in_name
     from velocity_ledger.model._weights import count_parameters as count_parameters
@@ -26,5 +27,6 @@ __getattr__, __dir__, __all__ = lazy(
         "declared_by": "_block",
         "dropout": "_dropout",
         "fold_in_name": "_keys",
+        "generate": "_generate",
     },
 )

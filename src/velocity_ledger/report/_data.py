@@ -1,13 +1,14 @@
 """What the figures show, read from a bundle."""
 
 import dataclasses as dc
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 from velocity_ledger.experiment import Bundle, summary
-from velocity_ledger.telemetry import summarise
+from velocity_ledger.telemetry import Interval, mean_interval, paired_difference, summarise
 
 
 @dc.dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Variant:
     """Whether these cells diverged: then the variant has no other."""
     left_out: int = 0
     """Measured cells that are not used: they diverged, or others are finished."""
+    difference: Interval | None = None
+    """Best validation minus the first variant's, paired by seed, as in the table."""
+    _known: dict[int, list[dict[str, float]]] = dc.field(default_factory=dict, init=False)
 
     def curves(self) -> dict[int, Curve]:
         """Validation curves by seed, without the values that are not finite."""
@@ -59,9 +63,11 @@ class Variant:
 
     def summaries(self, checkpoint: int) -> list[dict[str, float]]:
         """Scalars of the paths at this step, one a seed, their null models' as `null_` names."""
-        rows = []
+        if checkpoint in self._known:
+            return self._known[checkpoint]
+        rows = self._known[checkpoint] = []
         for data in self.at(checkpoint).values():
-            row = summarise(data, checkpoint)
+            row = summarise(_with_tokens(data), checkpoint)
             now = data.sel(checkpoint=checkpoint)
             for name in (str(n) for n in data.data_vars):
                 if name.startswith("null_"):
@@ -69,15 +75,32 @@ class Variant:
             rows.append(row)
         return rows
 
-    def profile(self, name: str, checkpoint: int) -> np.ndarray | None:
-        """Mean of a quantity over tokens and seeds, for every sub-update; NaN where undefined."""
+    def scalar(self, name: str, checkpoint: int) -> list[float]:
+        """One scalar of `summaries`, a seed each, where it is known and finite."""
+        values = [row.get(name, math.nan) for row in self.summaries(checkpoint)]
+        return [value for value in values if math.isfinite(value)]
+
+    def profiles(self, name: str, checkpoint: int) -> np.ndarray | None:
+        """Mean of a quantity over tokens, [seed, sub_update]; NaN where undefined or not finite.
+
+        None where no cell has it, or the cells do not have equally many sub-updates.
+        """
         rows = []
         for data in self.at(checkpoint).values():
-            if name not in data:
+            if name not in data or "sub_update" not in data[name].dims:
                 continue
-            values = data[name].sel(checkpoint=checkpoint).values.astype(np.float64)
-            rows.append(mean_defined(values))
-        return mean_defined(np.stack(rows, -1)) if rows else None
+            values = data[name].sel(checkpoint=checkpoint)
+            order = [d for d in ("sub_update", "token") if d in values.dims]
+            found = values.transpose(*order).values.astype(np.float64)
+            found = np.where(np.isfinite(found), found, np.nan)
+            # An imported cell holds means over tokens already.
+            rows.append(mean_defined(found) if found.ndim == 2 else found)
+        return np.stack(rows) if len({row.size for row in rows}) == 1 else None
+
+    def profile(self, name: str, checkpoint: int) -> np.ndarray | None:
+        """Mean of a quantity over tokens and seeds, for every sub-update; NaN where undefined."""
+        rows = self.profiles(name, checkpoint)
+        return None if rows is None else mean_defined(rows.T)
 
 
 def variants(bundle: Bundle) -> list[Variant]:
@@ -91,14 +114,49 @@ def variants(bundle: Bundle) -> list[Variant]:
         if cells:
             diverged = any((row.variant, seed) in lost for seed in cells)
             left_out = len(measured) - len(cells)
-            found.append(Variant(index, row.variant, cells, row.checkpoint, diverged, left_out))
+            found.append(
+                Variant(
+                    index, row.variant, cells, row.checkpoint, diverged, left_out, row.difference
+                )
+            )
     return found
 
 
+@dc.dataclass(frozen=True)
+class Facts:
+    """What figures say of a run beside its numbers; what is unknown is None."""
+
+    corpus: str | None
+    """Its name and size."""
+    alternating: int | None
+    """Sub-updates of the run's model, in which attention and MLP alternate."""
+    steps: int | None
+    """Training steps of the schedule."""
+    unmeasured: tuple[str, ...] = ()
+    """Variants of which nothing is measured yet."""
+    unit: str = "character"
+    """What a token is."""
+
+
+def facts(bundle: Bundle) -> Facts:
+    """Read what the run says of itself; an imported one may say nothing."""
+    corpus = bundle.manifest.get("corpus") or {}
+    name, size = corpus.get("name") or corpus.get("kind"), corpus.get("characters")
+    text = None
+    if name:
+        text = f"{name}, {size:,} characters" if size else str(name)
+    known = {variant for variant, _ in bundle.datasets}
+    unmeasured = tuple(v["text"] for v in bundle.variants if v["text"] not in known)
+    config = bundle.config
+    if config is None:
+        return Facts(text, None, None, unmeasured)
+    return Facts(text, config.model.sub_updates, config.training.steps, unmeasured)
+
+
 def left_out(variants: Sequence[Variant]) -> str:
-    """How many measured cells the figures do not use, for a title; empty where they use all."""
+    """How many measured cells the figures do not use, in words; empty where they use all."""
     count = sum(variant.left_out for variant in variants)
-    return f" (without {count} diverged or unfinished cell{'s' * (count > 1)})" if count else ""
+    return f"without {count} diverged or unfinished cell{'s' * (count > 1)}" if count else ""
 
 
 def mean_curve(curves: Sequence[Curve]) -> Curve:
@@ -116,12 +174,44 @@ def difference(a: Curve, b: Curve) -> Curve:
     return Curve(steps, a.loss[np.isin(a.step, steps)] - b.loss[np.isin(b.step, steps)])
 
 
+def paired_band(a: dict[int, Curve], b: dict[int, Curve]) -> tuple[np.ndarray, list[Interval]]:
+    """Steps at which every seed of both has a loss, and there the paired differences a - b.
+
+    No step where no seed is in both.
+    """
+    seeds = sorted(a.keys() & b.keys())
+    curves = [curve for seed in seeds for curve in (a[seed], b[seed])]
+    if not curves:
+        return np.array([], np.int64), []
+    steps = mean_curve(curves).step
+    first, second = (
+        np.stack([side[seed].loss[np.isin(side[seed].step, steps)] for seed in seeds])
+        for side in (a, b)
+    )
+    return steps, [paired_difference(*pair) for pair in zip(first.T, second.T, strict=True)]
+
+
+def intervals(rows: np.ndarray) -> list[Interval | None]:
+    """Mean and 95 % interval over the first axis, where it is defined in every row."""
+    whole = np.isfinite(rows).all(0)
+    return [
+        mean_interval(column) if known else None
+        for column, known in zip(rows.T, whole, strict=True)
+    ]
+
+
 def mean_defined(values: np.ndarray) -> np.ndarray:
     """Mean over the last axis of the values that are not NaN; NaN where none is."""
     defined = ~np.isnan(values)
     count = defined.sum(-1)
     total = np.where(defined, values, 0.0).sum(-1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _with_tokens(data: xr.Dataset) -> xr.Dataset:
+    """`data`, with a token that stands for all where only means over tokens are known."""
+    means = [name for name, v in data.items() if v.dims == ("checkpoint", "sub_update")]
+    return data.assign({name: data[name].expand_dims("token", -1) for name in means})
 
 
 def _checkpoints(data: xr.Dataset) -> list[int]:

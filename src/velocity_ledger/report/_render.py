@@ -1,4 +1,4 @@
-"""Every figure of a bundle, written beside it."""
+"""Every figure and animation of a bundle, written beside it."""
 
 import os
 from collections.abc import Sequence
@@ -9,13 +9,18 @@ from matplotlib.figure import Figure
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import open_bundle
-from velocity_ledger.report._data import variants as measured
-from velocity_ledger.report._depth import depth_figure
-from velocity_ledger.report._paths import paths_figure
 from velocity_ledger.report._style import style
-from velocity_ledger.report._validation import validation_figure
+from velocity_ledger.report.figures import figures
+from velocity_ledger.report.motion import write_animations
 
-FORMATS = ("png", "svg")
+FORMATS = ("png", "svg", "gif")
+_STILL = ("png", "svg")
+_SHOWS = {
+    "validation": "Validation losses, and their paired differences from the first variant",
+    "paths": "Path lengths through depth, measured and of the null model",
+    "turning": "Turning angles through depth, with their mean and the null model's",
+    "steps": "Step lengths, increments and velocities through depth",
+}
 
 
 def render(
@@ -25,43 +30,48 @@ def render(
 ) -> list[Path]:
     """Draw the figures of a run, finished or not, from its bundle alone, and return their paths.
 
-    `validation` (loss against step, nats a token), `paths` (path length, path over norm, turning
-    angle and straightness beside their null models) and `depth` (profiles over the sub-updates) go
-    to `out`, by default `figures/` in the bundle, in each of `formats` (png, svg). They show the
-    cells and the checkpoint that `summary` takes. The same bundle gives the same bytes. A figure
-    whose data do not exist yet is left out.
+    `validation` (loss against step, nats a token, with paired differences and their intervals),
+    `paths` (path length, path over norm and straightness beside their null models, and the path so
+    far through depth), `turning` (turning angles, degrees) and `steps` (step lengths beside
+    increments and velocities) go to `out`, by default `figures/` in the bundle, as png and svg;
+    the animations, as gif, are those of `report.motion`. They show the cells and the checkpoint
+    that `summary` takes. The same bundle gives the same bytes. What its data do not allow is left
+    out.
 
-    Raises `UserError` for a folder that is no bundle, one without measurements, an unknown format
-    and an `out` that cannot be written.
+    Raises `UserError` for a folder that is no bundle, one without anything that these formats
+    could show, an unknown format and an `out` that cannot be written.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise UserError(f"a format is one of {', '.join(FORMATS)}, got {' '.join(unknown) or '-'}")
     bundle = open_bundle(bundle_path)
-    found = measured(bundle)
+    still = [kind for kind in dict.fromkeys(formats) if kind in _STILL]
+    drawn = figures(bundle) if still else {}
+    if not bundle.datasets or (still and not drawn):
+        raise UserError(f"{bundle_path} holds no measurements yet: train first, then render")
+    folder = Path(out) if out is not None else Path(bundle_path) / "figures"
+    try_folder(folder)
     written = []
     with style():
-        figures = {
-            "validation": validation_figure(found, "character"),
-            "paths": paths_figure(found),
-            "depth": depth_figure(found, bundle.config.model.sub_updates),
-        }
-        drawn = {name: figure for name, figure in figures.items() if figure is not None}
-        if not drawn:
-            raise UserError(f"{bundle_path} holds no measurements yet: train first, then render")
-        folder = Path(out) if out is not None else Path(bundle_path) / "figures"
-        try_folder(folder)
         for name, figure in drawn.items():
-            for kind in dict.fromkeys(formats):
+            for kind in still:
                 path = folder / f"{name}.{kind}"
-                _save(figure, path, kind)
+                _save(figure, path, kind, _SHOWS[name])
                 written.append(path)
+    if "gif" in formats:
+        written += write_animations(bundle, folder)
+    if not written:
+        raise UserError(f"nothing of {bundle_path} can be animated: draw it with --formats png svg")
     return written
 
 
-def _save(figure: Figure, path: Path, kind: str) -> None:
+def _save(figure: Figure, path: Path, kind: str, shows: str) -> None:
     # A date would make every file differ.
-    metadata = {"Date": None} if kind == "svg" else {"Software": "velocity-ledger"}
+    metadata = (
+        {"Date": None, "Title": path.stem, "Description": shows}
+        if kind == "svg"
+        else {"Software": "velocity-ledger", "Description": shows}
+    )
 
     def write(aside: Path) -> None:
         figure.savefig(aside, format=kind, metadata=metadata)

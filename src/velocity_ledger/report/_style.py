@@ -2,12 +2,16 @@
 
 import contextlib
 import dataclasses as dc
-from collections.abc import Iterator
+import functools
+import unicodedata
+from collections.abc import Iterator, Sequence
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.ft2font import FT2Font
 
 # Okabe and Ito (2008), told apart by all forms of colour vision; grey for their yellow, which
 # fades on white.
@@ -33,9 +37,15 @@ _DASHES = (
     (0, (1.0, 2.0)),
     (0, (8.0, 1.5, 2.0, 1.5)),
 )
+FONT = "DejaVu Sans"
+"""It comes with matplotlib, so that texts have the same widths everywhere."""
 _SETTINGS = {
     "figure.dpi": 100,
     "savefig.dpi": 160,
+    # Figures go into documents, whose own background may be dark.
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "font.family": [FONT],
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
@@ -46,16 +56,20 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.8,
     "legend.frameon": False,
     "legend.fontsize": 9,
+    # A variant's name may hold a dollar sign.
+    "text.parse_math": False,
     # Without a salt, ids inside an SVG are drawn by chance.
     "svg.hashsalt": "velocity-ledger",
 }
 FAINT = 0.35
 NOTE = "#555555"
+_LEGIBLE = 4.5  # Contrast of text on its ground that WCAG asks for.
 
 
 @dc.dataclass(frozen=True)
@@ -65,14 +79,68 @@ class Look:
     colour: str
     dashes: tuple[int, tuple[float, ...]]
 
+    @property
+    def ink(self) -> str:
+        """The colour, dark enough for text on white."""
+        return _ink(self.colour)
+
+    @property
+    def tint(self) -> str:
+        """The colour, light enough for marks on it."""
+        return tint(self.colour)
+
 
 def look(index: int) -> Look:
     """The look of the variant at this place in the run."""
     return Look(_COLOURS[index % len(_COLOURS)], _DASHES[index % len(_DASHES)])
 
 
+def tint(colour: str) -> str:
+    """`colour` half way to white; unlike a transparent one it hides what lies behind."""
+    return to_hex([0.5 + 0.5 * c for c in to_rgb(colour)])
+
+
+@functools.cache
+def _ink(colour: str) -> str:
+    rgb = to_rgb(colour)
+    while 1.05 / (_luminance(rgb) + 0.05) < _LEGIBLE:
+        r, g, b = rgb
+        rgb = (0.97 * r, 0.97 * g, 0.97 * b)
+    return to_hex(rgb)
+
+
+def _luminance(rgb: Sequence[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@functools.cache
+def font(bold: bool = False) -> FT2Font:
+    """The font of all texts."""
+    properties = FontProperties(family=FONT, weight="bold" if bold else "normal")
+    return get_font(findfont(properties, fallback_to_default=False))
+
+
+def harmless(text: str) -> str:
+    """`text` with every character that has no shape, or would move others, as its escape.
+
+    Those are control characters, line ends, lone surrogates, marks of direction, letters that run
+    from right to left, and what the font cannot draw.
+    """
+    return "".join(c if _plain(c) else c.encode("unicode_escape").decode() for c in text)
+
+
+def _plain(character: str) -> bool:
+    return (
+        character.isprintable()
+        and unicodedata.bidirectional(character) not in ("R", "AL", "AN")
+        and font().get_char_index(ord(character)) != 0
+    )
+
+
 def short(text: str, most: int = 30) -> str:
     """`text` on one line, its middle left out where it is longer than a label can be."""
+    text = harmless(text)
     if len(text) <= most:
         return text
     head = (most - 1) // 2
@@ -95,19 +163,3 @@ def figure(width: float, height: float) -> Figure:
     made = Figure(figsize=(width, height))
     FigureCanvasAgg(made)
     return made
-
-
-def note(axes: Axes, text: str) -> None:
-    """A quiet line between an axes' title and its frame."""
-    axes.set_title(axes.get_title("left"), loc="left", pad=22)
-    axes.annotate(
-        text,
-        (0.0, 1.0),
-        (0.0, 7.0),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=9,
-        color=NOTE,
-        va="bottom",
-        ha="left",
-    )

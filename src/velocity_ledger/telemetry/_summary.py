@@ -24,6 +24,9 @@ def summarise(dataset: xr.Dataset, checkpoint: int) -> dict[str, float]:
     zero_steps = steps of exactly zero length, counted over all tokens. A quantity
     that the dataset lacks is no key.
 
+    A dataset may hold means over tokens instead of tokens, as an imported one does: path_length is
+    then the same number, turning_angle the mean of the sub-updates' means, and `angles` is no key.
+
     Raises `UserError` for a step that was not measured.
     """
     if checkpoint not in dataset["checkpoint"].values:
@@ -31,13 +34,17 @@ def summarise(dataset: xr.Dataset, checkpoint: int) -> dict[str, float]:
             f"step {checkpoint} was not measured, choose one of "
             f"{', '.join(map(str, dataset['checkpoint'].values)) or 'none'}"
         )
-    at = {str(k): v.values for k, v in dataset.sel(checkpoint=checkpoint).data_vars.items()}
+    now = dataset.sel(checkpoint=checkpoint).data_vars
+    at = {str(name): values.values for name, values in now.items()}
     result = {}
     if "step_length" in at:
-        result["path_length"] = float(at["step_length"].astype(np.float64).mean(-1).sum())
+        lengths = at["step_length"].astype(np.float64)
+        means = lengths.mean(-1) if "token" in now["step_length"].dims else lengths
+        result["path_length"] = float(means.sum())
     if "turning_angle" in at:
         result["turning_angle"] = _mean(at["turning_angle"])
-        result["angles"] = float(np.sum(~np.isnan(at["turning_angle"])))
+        if "token" in now["turning_angle"].dims:
+            result["angles"] = float(np.sum(~np.isnan(at["turning_angle"])))
     if "stream_norm" in at:
         result["final_norm"] = float(at["stream_norm"][-1].astype(np.float64).mean())
     result |= {name: _mean(at[name]) for name in _MEANS if name in at}

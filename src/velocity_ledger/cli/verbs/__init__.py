@@ -1,7 +1,13 @@
 """The commands, one file each; adding one is its file and its line here."""
 
+from velocity_ledger.cli.verbs._compare_bundles import CompareBundles as CompareBundles
 from velocity_ledger.cli.verbs._describe import Describe as Describe
+from velocity_ledger.cli.verbs._doctor import Doctor as Doctor
+from velocity_ledger.cli.verbs._export import Export as Export
+from velocity_ledger.cli.verbs._import import Import as Import
 from velocity_ledger.cli.verbs._render import Render as Render
+from velocity_ledger.cli.verbs._report import Report as Report
+from velocity_ledger.cli.verbs._sample import Sample as Sample
 from velocity_ledger.cli.verbs._settings import (
     DEFAULT_PRESET as DEFAULT_PRESET,
     Preset as Preset,
@@ -18,5 +24,11 @@ VERBS: dict[str, type[Verb]] = {
     "compare": Compare,
     "train": Train,
     "render": Render,
+    "report": Report,
+    "sample": Sample,
     "describe": Describe,
+    "export": Export,
+    "import": Import,
+    "compare-bundles": CompareBundles,
+    "doctor": Doctor,
 }

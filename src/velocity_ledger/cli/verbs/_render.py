@@ -1,4 +1,4 @@
-"""Draw a run's figures."""
+"""Draw a run's figures and animations."""
 
 import dataclasses as dc
 from collections.abc import Sequence
@@ -13,7 +13,9 @@ from velocity_ledger.cli.verbs._verb import Verb
 
 @dc.dataclass(frozen=True, kw_only=True)
 class Render(Verb):
-    """Draw a run's figures, from its folder alone; a run half done is drawn as far as it got.
+    """Draw a run's figures and animations, from its folder alone.
+
+    A run half done is drawn as far as it got, and what it did not record is left out.
 
     For example:
         velocity-ledger render runs/quick --formats png
@@ -23,8 +25,8 @@ class Render(Verb):
     """The run's folder."""
     out: Path | None = None
     """Where the figures go; by default `figures/` in the run's folder."""
-    formats: tuple[Literal["png", "svg"], ...] = ("png", "svg")
-    """File formats."""
+    formats: tuple[Literal["png", "svg", "gif"], ...] = ("png", "svg", "gif")
+    """File formats: png and svg for the still figures, gif for the animations."""
 
     def call(self, command: Sequence[str]) -> int:
         del command

