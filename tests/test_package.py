@@ -21,7 +21,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 # Each room may import from the floors below its own. Rooms of one floor do not know each other.
 FLOORS = (
     ("_lazy", "_pages", "errors"),
-    ("_files",),
+    (
+        "_files",
+        "_table",
+    ),
     ("integrators",),
     ("record",),
     ("stream",),

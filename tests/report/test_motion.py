@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
-from report.gifs import frames, taken_apart
 
+from report.gifs import frames, taken_apart
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import open_bundle
 from velocity_ledger.report._data import facts
@@ -313,9 +313,7 @@ def test_points_arrows_and_counters_of_one_step(make):
     tip = ledger._push._patch.get_xy()[3]
     np.testing.assert_allclose(tip, ledger._points[1] + ledger._velocities[1], atol=1e-6)
     np.testing.assert_allclose(ledger._own._patch.get_xy()[3], tip, atol=1e-6)
-    np.testing.assert_allclose(
-        plain._push._patch.get_xy()[3], plain._points[2], atol=1e-6
-    )
+    np.testing.assert_allclose(plain._push._patch.get_xy()[3], plain._points[2], atol=1e-6)
     assert f"turns {one.walks[1].looks[600].angles[1]:.0f}°" in words(one)
 
 

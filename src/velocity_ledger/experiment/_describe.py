@@ -9,8 +9,14 @@ from flax import nnx
 
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._trial import try_variant
-from velocity_ledger.experiment._variants import Variant, describe_axes, describe_text, variants_of
-from velocity_ledger.integrators import Integrator
+from velocity_ledger.experiment._variants import (
+    Variant,
+    describe_axes,
+    describe_text,
+    sources_of,
+    variants_of,
+)
+from velocity_ledger.integrators import Integrator, axes
 from velocity_ledger.model import GPT, ModelConfig, count_parameters, declared_by
 
 MEMORY = (
@@ -70,6 +76,11 @@ def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
         "variant": variant.text,
         "description": describe_text(variant),
         "axes": describe_axes(integrator),
+        "composition": axes(integrator),
+        "learned": list(integrator.parameters(config.model.width)),
+        "evaluations": integrator.evaluations,
+        "invertible": bool(integrator.invertible),
+        "sources": list(sources_of(variant)),
         "pre_norm": bool(integrator.pre_norm),
         "layers": config.model.layers,
         "width": config.model.width,

@@ -4,6 +4,7 @@ import dataclasses as dc
 import math
 from collections.abc import Sequence
 
+from velocity_ledger._table import aligned
 from velocity_ledger.experiment._bundle import Bundle
 from velocity_ledger.experiment._cells import NULLS
 from velocity_ledger.experiment._manifest import CellRecord
@@ -78,7 +79,7 @@ def table(bundle: Bundle) -> str:
             for r in rows
         ),
     ]  # fmt: skip
-    return "\n".join([_aligned(quality), "", _aligned(paths), "", *notes(bundle)])
+    return "\n".join([aligned(quality), "", aligned(paths), "", *notes(bundle)])
 
 
 def _row(bundle: Bundle, variant: str, reference: str, parameters: int | None) -> Row:
@@ -231,18 +232,6 @@ def notes(bundle: Bundle) -> list[str]:
         note = f" ({corpus['note']})" if corpus.get("note") else ""
         found.append(f"{text}characters{note}.")
     return found
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    return "\n".join([text[0], "-" * (sum(widths) + 2 * (len(widths) - 1)), *text[1:]])
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -65,6 +65,13 @@ def describe_text(variant: Variant) -> str:
     return (type(variant.integrator).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
 
 
+def sources_of(variant: Variant) -> tuple[str, ...]:
+    """Return the BibTeX entries of the papers that a variant comes from; none for a user's own."""
+    name = re.split(r"[(:]", variant.text)[0]
+    known = variant.file is None and name in integrators.names()
+    return integrators.sources(name) if known else ()
+
+
 def keep_files(bundle: pathlib.Path, variants: Sequence[Variant]) -> dict[str, dict[str, str]]:
     """Copy the users' own files into the bundle; return per variant what the manifest holds."""
     kept: dict[str, dict[str, str]] = {}

@@ -26,7 +26,7 @@ from velocity_ledger.integrators._registry import (
     sources as sources,
     summary as summary,
 )
-from velocity_ledger.integrators._text import parse as parse, text as text
+from velocity_ledger.integrators._text import axes as axes, parse as parse, text as text
 from velocity_ledger.integrators._user_file import source_of as source_of
 from velocity_ledger.integrators._value import Scalar as Scalar, Value as Value
 from velocity_ledger.integrators.coefficient import (

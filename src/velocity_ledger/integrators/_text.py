@@ -122,6 +122,17 @@ def text(integrator: Integrator) -> str:
     return f"{path}:{type(integrator).__qualname__}{_brackets(_changed(integrator))}"
 
 
+def axes(integrator: Integrator) -> dict[str, str]:
+    """Return an integrator's choice on each axis, as `compose` takes it; empty where it has none."""
+    if not isinstance(integrator, Composition):
+        return {}
+    names = ("momentum", "geometry", "step_scale", "splitting")
+    try:
+        return {name: _part(getattr(integrator, name)) for name in names}
+    except KeyError:
+        return {name: repr(getattr(integrator, name)) for name in names}
+
+
 def _arguments(form: str, call: str | None) -> tuple[list[Any], dict[str, Any]]:
     try:
         node = ast.parse(f"_{call or '()'}", mode="eval").body

@@ -5,6 +5,7 @@ import json as _json
 from collections.abc import Sequence
 from typing import Any
 
+from velocity_ledger._table import aligned
 from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
 from velocity_ledger.experiment._config import FOUR, PRESETS, ExperimentConfig
 
@@ -55,17 +56,9 @@ def _described(rows: Sequence[dict[str, Any]]) -> str:
                 f"{row['memory_bytes'] / 2**20:,.0f} MiB",
             )
         )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    ]
     about = [f"{row['variant']}: {row['description']}" for row in rows]
     notes = [
         "own: parameters the integrator itself learns. FLOPs: a token forward, a step forward and",
         "back. Memory: an estimate for training, see `--json` for its formula.",
     ]
-    return "\n".join([shape, "", *table, "", *about, "", *notes])
+    return "\n".join([shape, "", aligned(lines), "", *about, "", *notes])

@@ -10,7 +10,6 @@ from velocity_ledger.report.page._numbers import bounds, listed, number, signed
 from velocity_ledger.report.page._paths import Measured
 
 
-
 @dc.dataclass(frozen=True)
 class Verdict:
     """A headline and what stands beside it, in plain text, and paragraphs, each with its title."""
@@ -137,18 +136,16 @@ def _quality(rows: Sequence[Row]) -> Markup:
             )
         )
         said.append(
-            Markup("Not converged: in {} the last validation was the best, read at step {}.").format(
-                which, where
-            )
+            Markup(
+                "Not converged: in {} the last validation was the best, read at step {}."
+            ).format(which, where)
         )
     return _sentences(said)
 
 
 def _named(row: Row) -> Markup:
     diverged = "diverged" in row.state and "finished" not in row.state
-    return Markup("{} (diverged)").format(_name(row.variant)) if diverged else _name(
-        row.variant
-    )
+    return Markup("{} (diverged)").format(_name(row.variant)) if diverged else _name(row.variant)
 
 
 def _difference(row: Row) -> Markup:
@@ -219,9 +216,7 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
         if row.variant != reference and own is not None and own.mean.mean > 0:
             share = f" ({number(m.mean.mean / own.mean.mean, 2)} of that)"
         lengths.append(
-            Markup("<b>{}</b> for {}{}").format(
-                number(m.mean.mean, 1), _name(row.variant), share
-            )
+            Markup("<b>{}</b> for {}{}").format(number(m.mean.mean, 1), _name(row.variant), share)
         )
     if lengths:
         counts = sorted({m.mean.n for m in by.values()})
