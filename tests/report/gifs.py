@@ -45,7 +45,9 @@ def taken_apart(path: Path) -> Gif:
             at = after
             continue
         assert data[at] == 0x2C
-        numbers = [int.from_bytes(data[at + 1 + 2 * k : at + 3 + 2 * k], "little") for k in range(4)]
+        numbers = [
+            int.from_bytes(data[at + 1 + 2 * k : at + 3 + 2 * k], "little") for k in range(4)
+        ]
         gif.places.append((numbers[0], numbers[1], numbers[2], numbers[3]))
         gif.own_palettes += bool(data[at + 9] & 128)
         at += 10 + (3 * (2 << (data[at + 9] & 7)) if data[at + 9] & 128 else 0)

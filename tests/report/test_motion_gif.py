@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from report.gifs import frames, taken_apart
 
+from report.gifs import frames, taken_apart
 from velocity_ledger.report.motion._gif import palette_of, write_gif
 
 PALETTE = palette_of(["#000000", "#D55E00", "#0072B2"])
