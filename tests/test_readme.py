@@ -1,25 +1,20 @@
 """What the README shows runs as it stands."""
 
-import pathlib
 import re
-import shlex
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)( notest)?\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-PYTHON = [body for language, skip, body in BLOCKS if language == "python" and not skip]
-COMMANDS = [
-    line for language, _, body in BLOCKS if language == "sh" for line in body.strip().splitlines()
-]
+import snippets
+from snippets import ROOT
+
+README = ROOT / "README.md"
+PYTHON = snippets.python_blocks(README)
+COMMANDS = snippets.commands(README)
 
 
 def test_the_python_blocks_run_in_order(capsys):
     assert len(PYTHON) == 3
-    namespace = {}
-    for block in PYTHON:
-        exec(compile(block, "README.md", "exec"), namespace)
+    namespace = snippets.run(PYTHON, README.name)
     assert "checkpoint" in capsys.readouterr().out
     assert namespace["Braked"](brake=0.2).brake == 0.2
 
@@ -33,12 +28,8 @@ def test_the_users_integrator_is_the_example_file():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_are_understood(command, monkeypatch, tmp_path):
-    from velocity_ledger.cli._parse import parse
-
     monkeypatch.chdir(tmp_path)
-    program, *arguments = shlex.split(command)
-    assert program == "velocity-ledger"
-    assert parse(arguments) is not None
+    snippets.check_command(command)
 
 
 def test_what_a_run_keeps_is_read_as_shown(tmp_path, monkeypatch):
@@ -49,13 +40,11 @@ def test_what_a_run_keeps_is_read_as_shown(tmp_path, monkeypatch):
     small = ["--training.steps", "2", "--model.layers", "1", "--variants", "plain", "ledger"]
     command = ["compare", "--preset", "smoke", "--corpus", "text.txt", "--out", "runs/demo"]
     assert main([*command, *small]) == 0
-    (block,) = [body for language, skip, body in BLOCKS if language == "python" and skip]
-    namespace = {}
-    exec(compile(block, "README.md", "exec"), namespace)
+    namespace = snippets.run(snippets.python_blocks(README, skipped=True), README.name)
     assert namespace["bundle"].view().val_loss.dims == ("variant", "seed", "validation")
     assert str(namespace["model"].integrator) == "ledger"
 
 
 def test_files_it_points_to_exist():
-    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", README):
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", README.read_text(encoding="utf-8")):
         assert (ROOT / target).exists(), target

@@ -68,7 +68,7 @@ def test_render_takes_a_folder_and_formats():
     ("words", "says"),
     [
         ([], "name a command"),
-        (["compar"], "no command 'compar': choose compare, train, render, describe"),
+        (["compar"], f"no command 'compar': choose {', '.join(VERBS)}"),
         (["--preset", "paper"], "no command '--preset'"),
         (["compare", "--preset", "big"], "invalid choice 'big'"),
         (["compare", "--model.widht", "3"], "--model.widht"),

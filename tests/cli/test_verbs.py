@@ -97,7 +97,7 @@ def test_render_prints_what_it_wrote(run, capsys, tmp_path):
     assert main(["render", str(out), "--out", str(tmp_path), "--formats", "svg"]) == 0
     names = capsys.readouterr().out.split()
     assert sorted(names) == sorted(str(path) for path in tmp_path.iterdir())
-    assert len(names) == 3
+    assert len(names) == 4
 
 
 def test_train_is_one_cell_and_can_be_stopped(corpus, tmp_path, capsys):

@@ -49,7 +49,7 @@ def test_unknown_characters_are_named(unknown: str) -> None:
 
 
 def test_many_unknown_characters_are_counted() -> None:
-    with pytest.raises(UserError, match=r"'A', .* and 16 more"):
+    with pytest.raises(UserError, match=r"'A' \(U\+0041\), .* and 16 more"):
         Vocabulary("abc").encode("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 

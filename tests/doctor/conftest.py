@@ -16,14 +16,14 @@ def install(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     gone: set[str] = set()
-    find = importlib.metadata.distribution
+    find = importlib.metadata.Distribution.from_name
 
-    def distribution(name: str) -> importlib.metadata.Distribution:
+    def from_name(name: str) -> importlib.metadata.Distribution:
         if name in gone:
             raise importlib.metadata.PackageNotFoundError(name)
         return find(name)
 
-    monkeypatch.setattr(importlib.metadata, "distribution", distribution)
+    monkeypatch.setattr(importlib.metadata.Distribution, "from_name", staticmethod(from_name))
 
     def put(name: str, version: str | None, more: Iterable[str] = ()) -> None:
         if version is None:

@@ -1,6 +1,8 @@
-"""Memory, caches, disk, standard output."""
+"""Memory, caches, disk, clock, standard output."""
 
+import datetime as dt
 import io
+import os
 import shutil
 import sys
 import typing
@@ -10,7 +12,14 @@ import pytest
 from velocity_ledger import _pages
 from velocity_ledger.doctor import _machine
 from velocity_ledger.doctor._check import size
-from velocity_ledger.doctor._machine import compile_cache, disk, huge_pages, nearest, output
+from velocity_ledger.doctor._machine import (
+    clock,
+    compile_cache,
+    disk,
+    huge_pages,
+    nearest,
+    output,
+)
 
 
 @pytest.mark.parametrize("state", typing.get_args(_pages.Pages))
@@ -79,6 +88,19 @@ def test_a_full_disk_is_told_before_it_is_full(monkeypatch, tmp_path, free, stat
     assert here.status == cache.status == status
     assert str(tmp_path) in cache.found
     assert (here.mend is None) == (status == "ok")
+
+
+@pytest.mark.parametrize(("days", "status"), [(-400, "ok"), (0.5, "ok"), (3, "warn")])
+def test_a_clock_that_is_behind_is_a_warning(monkeypatch, tmp_path, days, status):
+    file = tmp_path / "installed.py"
+    file.write_text("")
+    then = dt.datetime.now() + dt.timedelta(days=days)
+    os.utime(file, (then.timestamp(), then.timestamp()))
+    monkeypatch.setattr(_machine, "__file__", str(file))
+    (check,) = clock()
+    assert check.status == status
+    assert (f"installed, {then:%Y-%m-%d}" in check.found) == (status == "warn")
+    assert (check.mend is None) == (status == "ok")
 
 
 @pytest.mark.parametrize(

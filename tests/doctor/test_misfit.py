@@ -36,6 +36,14 @@ def test_flax_that_misses_a_name_of_jax(failure, install):
     assert "\n" not in told
 
 
+def test_jaxlib_that_jax_refuses(failure, install):
+    install("jax", "0.12.0")
+    install("jaxlib", "0.10.0")
+    told = misfit(failure(jax="raise RuntimeError('jaxlib is version 0.10.0.')", flax="import jax"))
+    assert told is not None
+    assert told.startswith("jax 0.12.0 and jaxlib 0.10.0 do not fit each other (jaxlib is version")
+
+
 @pytest.mark.parametrize(
     "sources",
     [
@@ -61,15 +69,17 @@ def test_other_ways_in_which_the_versions_show(failure, sources):
         {"jax": "", "mine": "from jax import nonsense"},
         {"jax": "", "mine": "import jax\njax.nonsense"},
         {"jax": "1 / 0"},
+        {"jax": "", "mine": "import jax\nraise RuntimeError('mine')"},
     ],
 )
 def test_another_mistake_is_left_alone(failure, sources):
     assert misfit(failure(**sources)) is None
 
 
-def test_a_call_of_an_imported_jax_is_left_alone(failure):
-    error = failure(jax="def f():\n  None.x", mine="import jax\njax.f()")
-    assert isinstance(error, AttributeError)
+@pytest.mark.parametrize("does", ["None.x", "raise RuntimeError('no backend')"])
+def test_a_call_of_an_imported_jax_is_left_alone(failure, does):
+    error = failure(jax=f"def f():\n  {does}", mine="import jax\njax.f()")
+    assert isinstance(error, AttributeError | RuntimeError)
     assert misfit(error) is None
 
 

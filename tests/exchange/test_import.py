@@ -397,3 +397,36 @@ def test_two_files_of_one_name_are_both_kept(tmp_path):
     copies = sorted(p.name for p in (found.path / "origin").iterdir())
     assert copies == ["1-a", "a"]
     assert json.loads((found.path / "origin" / "1-a").read_text()) == {"config": CONFIG}
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b[2Jplain_s0", "plain_s" + "9" * 40, "x" * 300 + "_s0", "_s0"]
+)
+def test_names_that_could_do_harm_are_no_cells(name, bring):
+    content = cell() | {f"{name}/val_loss": np.array([1.0])}
+    about = {"runs": {name: {"best_val_loss": 1.0}}, "\x1b[2J": 1}
+    found = bring(content, about)
+    assert [c.name for c in open_bundle(found.path).cells] == ["plain/0"]
+    assert not any("\x1b" in line for line in found.not_understood)
+    assert len(found.not_understood) >= 2
+
+
+def test_values_beyond_half_precision_and_infinite_ones_are_read(bring):
+    found = bring(cell(val_loss=[1e6, np.inf], seglen=[1e300, 1.0, np.inf, 0.0]))
+    (record,) = open_bundle(found.path).cells
+    assert (record.best_val, record.state) == (1e6, "diverged")
+    assert row(found).path_length is None
+
+
+def test_a_sample_may_be_text_or_say_how_it_was_drawn(bring):
+    runs = {
+        "plain_s0": {"sample": "to be"},
+        "plain_s1": {"sample": {"text": "or not", "prompt": 3, "temperature": "0.8", "step": "x"}},
+        "plain_s2": {"sample": ["no text"]},
+    }
+    found = bring(about={"runs": runs})
+    assert open_bundle(found.path).samples == {
+        ("plain", 0): {"prompt": "", "text": "to be"},
+        ("plain", 1): {"prompt": "", "text": "or not", "temperature": 0.8},
+    }
+    assert found.not_understood == ["runs.*.sample, in 1 runs"]

@@ -99,8 +99,7 @@ def test_the_manifest_holds_what_the_files_said_and_where_it_is_from(published):
 
 def test_samples_and_seconds_are_kept(published):
     bundle = open_bundle(published)
-    sample = json.loads((published / "cells/ngpt-lite/1/sample.json").read_text("utf-8"))
-    assert sample["text"] == record()["runs"]["ngpt_lite_s1"]["sample"]
+    assert bundle.samples["ngpt-lite", 1]["text"] == record()["runs"]["ngpt_lite_s1"]["sample"]
     assert {c.seed: c.train_s for c in bundle.cells} == {0: 450.0, 1: 451.0, 2: 452.0}
 
 

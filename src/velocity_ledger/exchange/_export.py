@@ -33,7 +33,7 @@ class Exported:
 def export_published(run: pathlib.Path, out: pathlib.Path) -> Exported:
     """Write a run in the layout of the published files: one npz, one JSON, in the folder `out`.
 
-    The arrays are those of `exchange._layout`, means over the probe's tokens in float64, `turn` in
+    The arrays are those of the article, means over the probe's tokens in float64, `turn` in
     degrees over the tokens where the angle is defined; `rawstep` is left out where it is `seglen`
     in every entry, to 1e-6 of it. `ckpt_steps` holds the checkpoints of all cells; a cell lacks the
     `ck{i}_` of those that it was not measured at. The JSON has, a run: `best_val_loss` (nats a

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 from velocity_ledger.exchange._files import number, whole
+from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.training._config import TrainingConfig
 
@@ -30,7 +31,6 @@ _SPELLINGS = {
     "training.probe_windows": "probe nprobe probebatch probesize numprobe",
     "integrator.mu": "mu momentum",
     "integrator.h": "hstep stepsize",
-    "allow_fallback": "allowfallback fallback",
     "seeds": "nseeds numseeds",
     "corpus": "dataset data text corpusname source",
     "characters": "chars nchars corpuschars corpussize textlen textlength corpuslen ntext",
@@ -46,13 +46,18 @@ def _hints() -> dict[str, Any]:
     for part, cls in (("model", ModelConfig), ("training", TrainingConfig)):
         hints = get_type_hints(cls)
         found |= {f"{part}.{f.name}": hints[f.name] for f in dc.fields(cls)}
-    return found
+    # What a run has beside its model, its training and its grid.
+    hints = get_type_hints(ExperimentConfig)
+    return found | {name: hint for name, hint in hints.items() if hint in (bool, int)}
 
 
 _HINTS = _hints()
 _FIELDS = {re.sub(r"[^a-z0-9]", "", k.rpartition(".")[2]): k for k in _HINTS} | {
     word: field for field, words in _SPELLINGS.items() for word in words.split()
 } | {name: name for name in _SPELLINGS if "." not in name}  # fmt: skip
+
+RUN_FIELDS = tuple(name for name in _HINTS if "." not in name)
+"""Settings of a run beside its model, its training and its grid."""
 
 
 @dc.dataclass
@@ -123,7 +128,7 @@ def _value(field: str, value: Any) -> Any:
     if field == "corpus":
         return value if isinstance(value, str) else None
     hint = _HINTS.get(field, int if field == "characters" else float)
-    if hint is bool or field == "allow_fallback":
+    if hint is bool:
         return value if isinstance(value, bool) else None
     if hint is float:
         return number(value)

@@ -11,6 +11,7 @@ import xarray as xr
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.exchange._collect import Cell, Collected, Key, collect
+from velocity_ledger.exchange._fields import RUN_FIELDS
 from velocity_ledger.exchange._files import Source, number, read_sources, whole
 from velocity_ledger.exchange._layout import PUBLISHED
 from velocity_ledger.exchange._measured import checkpoint_steps, dataset, turns_in_radians
@@ -44,7 +45,7 @@ def import_published(
 ) -> Imported:
     """Make the bundle `out` of files in the published layout: npz, JSON or both, in any order.
 
-    What the files say is taken as it is, in the names of `exchange._layout`: losses in nats a
+    What the files say is taken as it is, in the names of the article: losses in nats a
     token, lengths in units of the residual stream, angles in degrees, or in radians where none
     exceeds pi. Any array may be absent; `xnorm` may lack |x_0|, and `turn` have an entry more or
     less. Path length is the sum of `seglen`, turning angle the mean of `turn`. What cannot be
@@ -69,8 +70,8 @@ def import_published(
         data = dataset(key, cell, steps, radians, found)
         if data is not None:
             datasets[key] = data
-    last = _last_step(found, datasets)
-    records = [_record(key, cell, datasets.get(key), last, found)
+    ends = _ends(found, datasets)
+    records = [_record(key, cell, datasets.get(key), ends, found)
                for key, cell in found.cells.items()]  # fmt: skip
     _check_means(found, records)
     samples = {k: s for k, cell in found.cells.items() if (s := _sample(k, cell, found))}
@@ -92,9 +93,9 @@ def import_published(
         path=out,
         cells=len(records),
         arrays=sum(len(s.arrays or {}) for s in sources),
-        notes=found.notes,
-        contradictions=found.contradictions,
-        not_understood=_strange(found),
+        notes=_printable(found.notes),
+        contradictions=_printable(found.contradictions),
+        not_understood=_printable(_strange(found)),
         absent=_absent(found, records, datasets),
     )
 
@@ -109,14 +110,15 @@ def _put_in_order(found: Collected) -> None:
     found.cells = {key: found.cells[key] for key in keys}
 
 
-def _last_step(found: Collected, datasets: Mapping[Key, xr.Dataset]) -> int | None:
-    """The last step of the schedule: the configuration's, or else the last of any cell."""
+def _ends(found: Collected, datasets: Mapping[Key, xr.Dataset]) -> tuple[int | None, int | None]:
+    """The last step of the schedule, by the configuration, and the last that any cell reached."""
     said = found.said.fields.get("training.steps")
     reached = [step for data in datasets.values() if (step := _reached(data)[0]) is not None]
-    if said is not None and reached and max(reached) > said:
-        found.contradictions.append(f"config says {said:,} steps, arrays reach {max(reached):,}")
-        return max(reached)
-    return said if said is not None else max(reached, default=None)
+    far = max(reached, default=None)
+    if said is not None and far is not None and far > said:
+        found.contradictions.append(f"config says {said:,} steps, arrays reach {far:,}")
+        return None, far
+    return said, far
 
 
 def _reached(data: xr.Dataset) -> tuple[int | None, int]:
@@ -132,7 +134,11 @@ def _reached(data: xr.Dataset) -> tuple[int | None, int]:
 
 
 def _record(
-    key: Key, cell: Cell, data: xr.Dataset | None, last: int | None, found: Collected
+    key: Key,
+    cell: Cell,
+    data: xr.Dataset | None,
+    ends: tuple[int | None, int | None],
+    found: Collected,
 ) -> CellRecord:
     name = f"{found.spelled[key[0]]}_s{key[1]}"
     best, best_step = _loss(cell.run.get("best_val_loss")), whole(cell.run.get("best_step"))
@@ -157,9 +163,14 @@ def _record(
         )
     diverged = _diverged(data, cell, best)
     reached = step if step is not None else best_step if best_step is not None else 0
-    if step is None and last is not None:
-        reached = max(reached, last)
-    short = last is not None and step is not None and step + gap < last
+    said, far = ends
+    if step is None and said is not None:
+        reached = max(reached, said)
+    # Logged every so often, a whole run may end a gap before the schedule does.
+    short = step is not None and (
+        (said is not None and step + gap < said)
+        or (far is not None and step < far and step + gap <= far)
+    )
     state = "diverged" if diverged else "stopped" if short else "finished"
     return CellRecord(
         variant=key[0],
@@ -202,7 +213,8 @@ def _check_best(
 def _half(values: np.ndarray) -> bool:
     """Whether every value is one of half precision, and so was rounded to it."""
     finite = values[np.isfinite(values)]
-    return bool(np.all(finite == finite.astype(np.float16)))
+    with np.errstate(over="ignore"):
+        return bool(np.all(finite == finite.astype(np.float16)))
 
 
 def _diverged(data: xr.Dataset | None, cell: Cell, best: float | None) -> bool:
@@ -240,7 +252,12 @@ def _sample(key: Key, cell: Cell, found: Collected) -> dict[str, Any] | None:
         return {"prompt": "", "text": sample}
     if isinstance(sample, Mapping) and isinstance(sample.get("text"), str):
         prompt = sample.get("prompt")
-        return {**sample, "prompt": prompt if isinstance(prompt, str) else ""}
+        about = {
+            "temperature": number(sample.get("temperature")),
+            **{name: whole(sample.get(name)) for name in ("top_k", "seed", "step")},
+        }
+        text = {"prompt": prompt if isinstance(prompt, str) else "", "text": sample["text"]}
+        return text | {name: value for name, value in about.items() if value is not None}
     runs = found.strange_json.setdefault("runs", {})
     runs.setdefault(f"{found.spelled[key[0]]}_s{key[1]}", {})["sample"] = sample
     return None
@@ -265,7 +282,7 @@ def _configuration(found: Collected) -> dict[str, Any]:
     """What is said of the configuration, in a bundle's order, nothing beside it."""
     parts = {name: found.said.part(name) for name in ("model", "training", "integrator")}
     record: dict[str, Any] = {name: part for name, part in parts.items() if part}
-    others = ("seeds", "corpus", "allow_fallback")
+    others = ("seeds", "corpus", *RUN_FIELDS)
     return record | {k: found.said.fields[k] for k in others if k in found.said.fields}
 
 
@@ -355,6 +372,12 @@ def _absent(
     if gone:
         lines.append(f"cells {', '.join(f'{t}/{s}' for t, s in gone)}")
     return lines
+
+
+def _printable(lines: Sequence[str]) -> list[str]:
+    """The lines without what could move a terminal's cursor: names in them are the files'."""
+    return ["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+            for line in lines]  # fmt: skip
 
 
 def _loss(value: Any) -> float | None:

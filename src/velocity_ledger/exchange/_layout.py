@@ -42,8 +42,9 @@ RUN_KEYS = (
 )  # fmt: skip
 """What is written and read of a run. `blowup_ratio` is defined nowhere and is left alone."""
 
-CELL = re.compile(r"^(?P<variant>[^/]+)_s(?P<seed>[0-9]+)$")
-DEPTH_ARRAY = re.compile(r"^ck(?P<index>[0-9]+)_(?P<what>[a-z]+)$")
+# Bounded, since the names are other people's: neither control characters nor endless numbers.
+CELL = re.compile(r"^(?P<variant>[^/\x00-\x1f\x7f-\x9f]{1,200})_s(?P<seed>[0-9]{1,9})$")
+DEPTH_ARRAY = re.compile(r"^ck(?P<index>[0-9]{1,6})_(?P<what>[a-z]+)$")
 
 
 def spelling(text: str, slug: str) -> str:

@@ -20,7 +20,6 @@ from velocity_ledger.experiment._manifest import (
     is_imported,
     read_manifest,
 )
-from velocity_ledger.experiment._sample import read_sample
 from velocity_ledger.training import LEARNED
 
 
@@ -67,6 +66,9 @@ class Bundle:
 
         Beside these, as far as known: temperature, top_k, seed, and the step of the weights.
         """
+        # It brings JAX, which nothing else needs that reads a bundle.
+        from velocity_ledger.experiment._sample import read_sample
+
         found = {}
         for cell in self.cells:
             sample = read_sample(cell_folder(self.path, cell.slug, cell.seed))

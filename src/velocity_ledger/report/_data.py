@@ -67,7 +67,7 @@ class Variant:
             return self._known[checkpoint]
         rows = self._known[checkpoint] = []
         for data in self.at(checkpoint).values():
-            row = summarise(_with_tokens(data), checkpoint)
+            row = summarise(data, checkpoint)
             now = data.sel(checkpoint=checkpoint)
             for name in (str(n) for n in data.data_vars):
                 if name.startswith("null_"):
@@ -206,12 +206,6 @@ def mean_defined(values: np.ndarray) -> np.ndarray:
     count = defined.sum(-1)
     total = np.where(defined, values, 0.0).sum(-1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def _with_tokens(data: xr.Dataset) -> xr.Dataset:
-    """`data`, with a token that stands for all where only means over tokens are known."""
-    means = [name for name, v in data.items() if v.dims == ("checkpoint", "sub_update")]
-    return data.assign({name: data[name].expand_dims("token", -1) for name in means})
 
 
 def _checkpoints(data: xr.Dataset) -> list[int]:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import open_bundle
+from velocity_ledger.report._data import variants
 from velocity_ledger.report._style import style
 from velocity_ledger.report.figures import figures
 from velocity_ledger.report.motion import write_animations
@@ -38,17 +39,17 @@ def render(
     that `summary` takes. The same bundle gives the same bytes. What its data do not allow is left
     out.
 
-    Raises `UserError` for a folder that is no bundle, one without anything that these formats
-    could show, an unknown format and an `out` that cannot be written.
+    Raises `UserError` for a folder that is no bundle, one without measurements or without any that
+    these formats can show, an unknown format and an `out` that cannot be written.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise UserError(f"a format is one of {', '.join(FORMATS)}, got {' '.join(unknown) or '-'}")
     bundle = open_bundle(bundle_path)
     still = [kind for kind in dict.fromkeys(formats) if kind in _STILL]
-    drawn = figures(bundle) if still else {}
-    if not bundle.datasets or (still and not drawn):
+    if not any(v.curves() or v.checkpoint is not None for v in variants(bundle)):
         raise UserError(f"{bundle_path} holds no measurements yet: train first, then render")
+    drawn = figures(bundle) if still else {}
     folder = Path(out) if out is not None else Path(bundle_path) / "figures"
     try_folder(folder)
     written = []
@@ -61,14 +62,17 @@ def render(
     if "gif" in formats:
         written += write_animations(bundle, folder)
     if not written:
-        raise UserError(f"nothing of {bundle_path} can be animated: draw it with --formats png svg")
+        raise UserError(
+            f"{bundle_path} holds nothing that {' or '.join(dict.fromkeys(formats))} can show: "
+            "leave --formats out for all that it does"
+        )
     return written
 
 
 def _save(figure: Figure, path: Path, kind: str, shows: str) -> None:
     # A date would make every file differ.
     metadata = (
-        {"Date": None, "Title": path.stem, "Description": shows}
+        {"Date": None, "Title": shows}
         if kind == "svg"
         else {"Software": "velocity-ledger", "Description": shows}
     )

@@ -43,7 +43,7 @@ class Head:
         room = self.width - 2 * MARGIN
         # Bold is wider by about a seventh.
         titles = wrap(self.title, room / 1.17, _TITLE)
-        notes = [line for note in self.notes for line in wrap(note, room, _KEY)]
+        notes = [line for note in self.notes if note for line in wrap(note, room, _KEY)]
         rows: list[list[Artist]] = [[]]
         used = 0.0
         for artist in self.key:

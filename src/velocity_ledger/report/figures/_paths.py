@@ -128,7 +128,7 @@ def _head(
     if any(_start(v) is not None for v in variants):
         key.append(Line2D([], [], color=NOTE, alpha=FAINT, lw=1.2, label="before training"))
     title = f"Path through depth {at_steps(variants)}, {seeds_of(variants)}"
-    return Head(width, title, notes, key)
+    return Head(width, title, (" ".join(notes),), key)
 
 
 def _size(variant: Variant) -> int:

@@ -84,13 +84,14 @@ def _head(drawn: Mapping[Variant, Mapping[str, np.ndarray]], facts: Facts, share
     variants = list(drawn)
     asked = any("increment" in p for p in drawn.values())
     velocity = any("velocity_norm" in p for p in drawn.values())
-    notes = []
+    meaning = ""
     if asked and velocity:
-        notes.append(
+        meaning = (
             "A plain block takes the whole of what each field asks for. A ledger enters it in a "
             "velocity that fills slowly, and pays every step out of that. A step scale or a "
             "retraction makes the step taken another than the velocity."
         )
+    notes = []
     several = ", means over tokens and seeds" if _several(variants) else ", means over tokens"
     scale = "All panels have one scale" if shared else "Each panel has its own scale"
     alternate = {p["step_length"].size for p in drawn.values()} == {facts.alternating}
@@ -112,7 +113,7 @@ def _head(drawn: Mapping[Variant, Mapping[str, np.ndarray]], facts: Facts, share
         line.set_label("velocity |v_k|")
         key.append(line)
     title = f"Step sizes through depth {at_steps(variants)}, {seeds_of(variants)}"
-    return Head(_WIDTH, title, notes, key)
+    return Head(_WIDTH, title, (meaning, " ".join(notes)), key)
 
 
 def _several(variants: Sequence[Variant]) -> bool:

@@ -82,13 +82,13 @@ def _numbers(variant: Variant, one: bool) -> str:
 
 def _head(drawn: Mapping[Variant, np.ndarray], facts: Facts) -> Head:
     variants = list(drawn)
-    notes = [
-        "Angle between a sub-update's step and the step before it. At 0 degrees the path goes on "
-        "straight, at 90 it forgets where it was going, beyond it turns back."
-    ]
-    notes += about(facts, variants)
+    notes = about(facts, variants)
     if not any(_has_null(v) for v in variants):
         notes.append("Null models were not recorded.")
+    meaning = (
+        "Angle between each step and the one before it: at 0 degrees the path goes straight on, at "
+        "90 it forgets its direction, above 90 it turns back."
+    )
     key: list[Artist] = kinds({v: p.size for v, p in drawn.items()}, facts.alternating)
     if any(_start(v) is not None for v in variants):
         key.append(Line2D([], [], color=NOTE, alpha=0.6, lw=1.0, ls=":", label="before training"))
@@ -103,7 +103,7 @@ def _head(drawn: Mapping[Variant, np.ndarray], facts: Facts) -> Head:
         null = "null model: the same update over orthogonal increments"
         key.append(Line2D([], [], marker="D", ls="", mfc="white", mec=NOTE, ms=6, label=null))
     title = f"Turning angle through depth {at_steps(variants)}, {seeds_of(variants)}"
-    return Head(_WIDTH, title, notes, key)
+    return Head(_WIDTH, title, (meaning, " ".join(notes)), key)
 
 
 def _has_null(variant: Variant) -> bool:

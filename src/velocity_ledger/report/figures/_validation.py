@@ -111,7 +111,7 @@ def _head(
         band = "95 % Student interval of the paired difference over seeds"
         key.append(Patch(color=NOTE, alpha=_BAND, lw=0, label=band))
     title = f"Validation loss with dropout off: {seeds}, up to step {last:,}{of}"
-    return Head(_WIDTH, title, notes, key)
+    return Head(_WIDTH, title, (" ".join(notes),), key)
 
 
 def _pairs(curves: dict[Variant, dict[int, Curve]], reference: Variant | None) -> list[Variant]:

@@ -333,7 +333,7 @@ def _small_print(walks: Sequence[Walk], placed: Sequence[Placed]) -> str:
     if len(walks) > 1 and all(r is not None for r in ratios):
         # The final norm divides by |x_n|: a shorter path of a smaller stream is not yet a gain.
         shown = [f"{name} {r:.2f}" for r, name in zip(ratios, names, strict=True)]
-        parts.append(f"Path over the final state's length: {', '.join(shown)}.")
+        parts.append(f"Path / final norm: {', '.join(shown)}.")
     return " ".join(parts)
 
 
@@ -344,7 +344,7 @@ def cell_note(walks: Sequence[Walk]) -> str:
     text = f"seed {listed(seeds)}" + (f" of {several} seeds" if several > 1 else "")
     tokens = {walk.tokens for walk in walks}
     count = tokens.pop() if len(tokens) == 1 else None
-    return f"{text}, {count:,} tokens at once" if count else text
+    return f"{text}, {count:,} tokens together" if count else text
 
 
 def plane_note(

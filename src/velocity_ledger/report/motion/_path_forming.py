@@ -222,8 +222,11 @@ class Panel:
         stage.text(x, top + 32, name, 25, colour=drawn.ink, bold=True)
         after = x + width_of(name, 25, bold=True) + 16
         equation = harmless(walk.rule.equation)
-        if after + width_of(equation, 19) <= x + wide:
-            stage.text(after, top + 32, equation, 19)
+        # Half an equation says nothing.
+        for size in (19.0, 18.0, 17.0, 16.5):
+            if after + width_of(equation, size) <= x + wide:
+                stage.text(after, top + 32, equation, size)
+                break
         self._loss = stage.text(x, top + 62, "", 19, colour=NOTE, moving=True)
         self._trail = stage.line(np.zeros((1, 2)), drawn.colour, 3.0, moving=True)
         self._dots = stage.marks(np.zeros((1, 2)), drawn.colour, 9, moving=True, edge=0.0)

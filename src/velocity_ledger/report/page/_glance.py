@@ -8,7 +8,7 @@ from velocity_ledger.report.page._numbers import UNKNOWN, bounds, number, signed
 from velocity_ledger.report.page._paths import QUANTITIES, Measured
 
 WIDTH, HEIGHT = 168, 22
-_LEFT, _RIGHT = 8, 160
+_LEFT, _RIGHT = 8.0, 160.0
 
 
 @dc.dataclass(frozen=True)

@@ -18,7 +18,8 @@ def number(value: float | None, digits: int) -> str:
 def signed(value: float | None, digits: int) -> str:
     """As `number`, with a plus sign where it is positive."""
     text = number(value, digits)
-    return f"+{text}" if value is not None and value > 0 and text != UNKNOWN else text
+    positive = value is not None and value > 0 and text.strip("0.,") not in ("", UNKNOWN)
+    return f"+{text}" if positive else text
 
 
 def whole(value: float | None) -> str:

@@ -15,7 +15,7 @@ class Entry:
     """What a cell of a table shows, and the number or text that it sorts by."""
 
     text: str
-    key: float | str | None = None
+    key: float | int | str | None = None
     variant: int | None = None
     """Place of the variant whose colour stands before the text."""
     remark: str = ""

@@ -172,25 +172,13 @@ def _weight(paired: Sequence[Row]) -> list[str | Markup]:
     seeds = sorted({r.difference.n for r in several if r.difference is not None})
     apart = [r for r in several if not _spans_zero(r)]
     within = [r for r in several if _spans_zero(r)]
-    parts = []
-    if within:
-        names = _join([_name(r.variant) for r in within])
-        parts.append(
-            Markup("{} zero for {}: no difference is shown").format(
-                "include" if len(within) > 1 else "includes", names
-            )
-        )
-    if apart:
-        names = _join([_name(r.variant) for r in apart])
-        parts.append(
-            Markup("{} zero for {}").format("exclude" if len(apart) > 1 else "excludes", names)
-        )
-    counts = listed([str(n) for n in seeds])
-    said.append(
-        Markup("In brackets are 95 % intervals over {} seeds; the interval {}.").format(
-            counts, Markup(", and ").join(parts)
-        )
-    )
+    said.append(f"In brackets are 95 % intervals over {listed([str(n) for n in seeds])} seeds.")
+    for some, words in (
+        (within, "That of {} includes zero: no difference is shown."),
+        (apart, "That of {} excludes zero."),
+    ):
+        if some:
+            said.append(Markup(words).format(_join([_name(r.variant) for r in some])))
     if single:
         names = _join([_name(r.variant) for r in single])
         said.append(Markup("One seed gives no interval for {}.").format(names))

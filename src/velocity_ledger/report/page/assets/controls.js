@@ -6,6 +6,7 @@ let forced = null;
 function redraw() {
   for (const p of plots) p.draw(forced);
   if (table) table.fill();
+  if (share) share.fill();
 }
 
 // The drawing follows the slider in a moment, or at once for who wants no motion.
@@ -90,6 +91,22 @@ function time() {
   return html("div", { class: "time" }, play, html("div", { class: "track" }, input), said);
 }
 
+// How much of a path the plane shows.
+let share = null;
+function shares() {
+  if (!data.plane || !data.plane.projected) return null;
+  const said = html("p", { class: "plane-share" });
+  const fill = () => {
+    const held = each(data.plane.data).flatMap((v) => {
+      const d = data.plane.data[v][steps[state.at]];
+      return d && d.share !== null ? [`${short(v)} ${number(100 * d.share, 0)} %`] : [];
+    });
+    said.textContent = held.length ? `Variance that the plane holds at step ${number(steps[state.at], 0)}: ${held.join(", ")}.` : "";
+  };
+  share = { fill };
+  return said;
+}
+
 // The scalars of the paths at the step of the slider.
 let table = null;
 function readout() {
@@ -126,6 +143,8 @@ function build() {
   const bar = html("div", { class: "bar sticky" }, chips());
   if (steps.length) bar.append(time());
   host.append(bar);
+  const held = made.path && shares();
+  if (held) made.path.append(held);
   for (const part of [made.quality, made.path, made.depth]) if (part) host.append(part);
   if (steps.length) {
     const numbers = readout();
@@ -144,12 +163,10 @@ function build() {
 
 function movers() {
   for (const shown of document.querySelectorAll(".moving")) {
-    const still = shown.querySelector(".still");
     const button = html("button", { type: "button" });
     let moves = !reduced.matches;
     const set = () => {
-      // The still is for paper always, for the screen while the picture is stopped.
-      still.media = moves ? "print" : "all";
+      shown.dataset.moves = moves ? "yes" : "no";
       button.textContent = moves ? "Pause" : "Play";
       button.setAttribute("aria-label", `${moves ? "Pause" : "Play"} the moving picture`);
     };

@@ -1,0 +1,145 @@
+"""What the documentation takes from the code: tables, names, MathML; and what it must not say.
+
+MkDocs calls the functions by name. Equations become MathML here, since every browser draws it
+without a script or a network, and latex2mathml is one well-kept package without dependencies.
+"""
+
+import ast
+import html
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "velocity_ledger"
+WIDTH = 192
+
+_API = re.compile(r"^<!-- api: (\w+) -->$", re.MULTILINE)
+_MATH = re.compile(r'(<(span|div) class="arithmatex">)\\[(\[](.*?)\\[)\]](</\2>)', re.DOTALL)
+_PRIVATE = re.compile(r"\b(?:velocity_ledger|[a-z]+)(?:\.[a-z_]+)*\._[a-z]\w*")
+_LOADED = re.compile(r'<(?:script|img|iframe|link rel="(?:stylesheet|icon)")[^>]+"(?:https?:)?//')
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put in what is generated, where a page asks for it."""
+    markdown = markdown.replace("<!-- variants -->", _variants())
+    return _API.sub(lambda m: _names() if m[1] == "names" else _room(m[1]), markdown)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Turn the TeX of equations into MathML."""
+    return _MATH.sub(_mathml, html)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuse a page that names a private module, or loads anything from elsewhere."""
+    from mkdocs.exceptions import PluginError
+
+    private, loaded = _PRIVATE.search(re.sub(r"<[^>]*>", "", output)), _LOADED.search(output)
+    if private is None:
+        private = re.search(r'"[^"]*velocity_ledger[\w.]*\._[a-z]\w*', output)
+    if private:
+        raise PluginError(f"{page.file.src_uri} names what is private: {private[0]}")
+    if loaded:
+        raise PluginError(f"{page.file.src_uri} would load from a network: {loaded[0]}")
+    return output
+
+
+def _mathml(found: re.Match[str]) -> str:
+    from latex2mathml.converter import convert
+
+    display = "block" if found[2] == "div" else "inline"
+    return found[1] + convert(html.unescape(found[3]).strip(), display=display) + found[4]
+
+
+def _exports(path: Path) -> Iterator[tuple[str, str]]:
+    """Name and room of what a module exports as `X as X`, or defines in public."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("velocity_ledger."):
+            room = str(node.module).split(".")[1]
+            yield from ((alias.name, room) for alias in node.names if alias.asname == alias.name)
+        elif isinstance(node, ast.ClassDef) and path.name != "__init__.py":
+            yield node.name, path.stem
+
+
+def _room(room: str) -> str:
+    """The room's own words, then everything that it exports."""
+    import importlib
+
+    module: Any = importlib.import_module(f"velocity_ledger.{room}")
+    path = SOURCE / room / "__init__.py"
+    names = sorted({name for name, _ in _exports(path if path.exists() else SOURCE / f"{room}.py")})
+    blocks = [inspect.getdoc(module) or ""]
+    for name in names:
+        blocks.append(f"::: velocity_ledger.{room}.{name}")
+        if call := _call(name, getattr(module, name)):
+            blocks.append(f"Made as `{call}`.")
+    return "\n\n".join(blocks)
+
+
+def _call(name: str, thing: Any) -> str:
+    """How a value is made, its fields with their defaults; empty for anything else."""
+    from velocity_ledger.integrators import Value
+
+    if not (inspect.isclass(thing) and issubclass(thing, Value)):
+        return ""
+    fields = inspect.signature(thing).parameters.values()
+    given = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in fields]
+    return f"{name}({', '.join(given)})" if given else ""
+
+
+def _names() -> str:
+    """The names of the package's door, by room."""
+    rooms: dict[str, list[str]] = {}
+    for name, room in _exports(SOURCE / "__init__.py"):
+        rooms.setdefault(room, []).append(name)
+    lines = ["| room | names |", "| --- | --- |"]
+    for room, names in rooms.items():
+        links = ", ".join(f"[`{n}`][velocity_ledger.{room}.{n}]" for n in sorted(names))
+        lines.append(f"| [{room}]({room}.md) | {links} |")
+    return "\n".join(lines)
+
+
+def _variants() -> str:
+    """The registered integrators, as the registry has them."""
+    import jax
+    import jax.numpy as jnp
+
+    import velocity_ledger as vl
+    from velocity_ledger.integrators import summary
+
+    x = jax.ShapeDtypeStruct((WIDTH,), jnp.float32)
+    lines = [
+        "| name | update | made of | learned, a sub-update | memory, a token | fields read |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in vl.names():
+        integrator = vl.parse(name)
+        own = integrator.parameters(WIDTH)
+        learned = [f"{n} {list(p.shape)}" for n, p in own.items()]
+        parts = [repr(part) for part in _parts(integrator)]
+        ctx = vl.Context(0, {n: jnp.zeros(p.shape) for n, p in own.items()})
+        _, state = jax.eval_shape(lambda x, i=integrator, c=ctx: i.init(x, c), x)
+        floats = sum(leaf.size for leaf in jax.tree.leaves(state))
+        cells = [
+            f"`{name}`",
+            summary(name),
+            "<br>".join(f"`{part}`" for part in parts),
+            ", ".join(learned) or "nothing",
+            f"{floats} numbers" if floats else "none",
+            "norm(x)" if integrator.pre_norm else "x",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", f"Sizes are those of a stream of width {WIDTH}."])
+
+
+def _parts(integrator: Any) -> list[Any]:
+    import velocity_ledger as vl
+
+    if isinstance(integrator, vl.Composition):
+        return [integrator.momentum, integrator.geometry, integrator.step_scale]
+    return [integrator]
