@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from examples.example import ROOT, run
 
 pytest.importorskip("marimo")

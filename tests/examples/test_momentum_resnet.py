@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from examples.example import ROOT, run
 
+from examples.example import ROOT, run
 from velocity_ledger import PathStatistics, ledger, plain
 
 

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from report.pages import HOSTILE, Reader, page_of
 
+from report.pages import HOSTILE, Reader, page_of
 from velocity_ledger.cli import main
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _json, open_bundle, summary

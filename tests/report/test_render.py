@@ -30,7 +30,7 @@ def test_all_figures_in_both_still_formats(bundle_of):
             assert root.tag.endswith("svg")
             # What a screen reader reads.
             (title,) = [e.text for e in root if e.tag.endswith("title")]
-            assert title is not None and "through depth" in title or path.stem == "validation"
+            assert (title is not None and "through depth" in title) or path.stem == "validation"
     assert {p.name for p in (bundle / "figures").iterdir()} == {p.name for p in written}
 
 
