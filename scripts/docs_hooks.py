@@ -5,8 +5,10 @@ without a script or a network, and latex2mathml is one well-kept package without
 """
 
 import ast
+import dataclasses as dc
 import html
 import inspect
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -26,7 +28,13 @@ _LOADED = re.compile(r'<(?:script|img|iframe|link rel="(?:stylesheet|icon)")[^>]
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Put in what is generated, where a page asks for it."""
-    markdown = markdown.replace("<!-- variants -->", _variants())
+    for mark, made in (
+        ("<!-- variants -->", _variants),
+        ("<!-- presets -->", _presets),
+        ("<!-- commands -->", _commands),
+    ):
+        if mark in markdown:
+            markdown = markdown.replace(mark, made())
     return _API.sub(lambda m: _names() if m[1] == "names" else _room(m[1]), markdown)
 
 
@@ -75,9 +83,11 @@ def _room(room: str) -> str:
     names = sorted({name for name, _ in _exports(path if path.exists() else SOURCE / f"{room}.py")})
     blocks = [inspect.getdoc(module) or ""]
     for name in names:
-        blocks.append(f"::: velocity_ledger.{room}.{name}")
+        item = f"::: velocity_ledger.{room}.{name}"
         if call := _call(name, getattr(module, name)):
-            blocks.append(f"Made as `{call}`.")
+            # Its fields are this call; the rest is what its base class says.
+            item += f"\n    options:\n      members: false\n\nMade as `{call}`."
+        blocks.append(item)
     return "\n\n".join(blocks)
 
 
@@ -135,6 +145,52 @@ def _variants() -> str:
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", f"Sizes are those of a stream of width {WIDTH}."])
+
+
+def _presets() -> str:
+    """Every field of the presets' models and training, with what it is."""
+    from velocity_ledger import PRESETS
+
+    tables = []
+    for part in ("model", "training"):
+        values = [getattr(config, part) for config in PRESETS.values()]
+        about = _field_docs(inspect.getsource(type(values[0])))
+        lines = [f"| option | {' | '.join(PRESETS)} | what it is |", "| --- " * 5 + "|"]
+        for field in dc.fields(values[0]):
+            given = " | ".join(_shown(getattr(value, field.name)) for value in values)
+            option = f"--{part}.{field.name.replace('_', '-')}"
+            lines.append(f"| `{option}` | {given} | {about.get(field.name, '')} |")
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _field_docs(source: str) -> dict[str, str]:
+    """The text below each field of a class."""
+    (body,) = (n.body for n in ast.parse(source).body if isinstance(n, ast.ClassDef))
+    found = {}
+    for field, text in itertools.pairwise(body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            constant = text.value if isinstance(text, ast.Expr) else None
+            if isinstance(constant, ast.Constant):
+                found[field.target.id] = " ".join(str(constant.value).split())
+    return found
+
+
+def _commands() -> str:
+    """Every command in the words of its `--help`."""
+    from velocity_ledger.cli.verbs import VERBS
+
+    sections = []
+    for name, verb in VERBS.items():
+        about, _, example = (inspect.getdoc(verb) or "").partition("\nFor example:\n")
+        sections.append(f"### {name}\n\n{about}\n\n{example}")
+    return "\n\n".join(sections)
 
 
 def _parts(integrator: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 import pathlib
 import re
 import shlex
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(r"^```(\w+)( notest)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -12,7 +13,9 @@ _TARGET = re.compile(r"^([\w-]+):", re.MULTILINE)
 def python_blocks(path: pathlib.Path, skipped: bool = False) -> list[str]:
     """The Python blocks of a page that run as they stand, or those marked `notest`."""
     found = _BLOCK.findall(path.read_text(encoding="utf-8"))
-    return [body for language, skip, body in found if language == "python" and bool(skip) == skipped]
+    return [
+        body for language, skip, body in found if language == "python" and bool(skip) == skipped
+    ]
 
 
 def commands(path: pathlib.Path) -> list[str]:
@@ -21,9 +24,9 @@ def commands(path: pathlib.Path) -> list[str]:
     return [line for language, _, body in found if language == "sh" for line in body.splitlines()]
 
 
-def run(blocks: list[str], name: str) -> dict[str, object]:
+def run(blocks: list[str], name: str) -> dict[str, Any]:
     """Run blocks in order, as one program; return its names."""
-    namespace: dict[str, object] = {"__name__": name}
+    namespace: dict[str, Any] = {"__name__": name}
     for block in blocks:
         exec(compile(block, name, "exec"), namespace)
     return namespace

@@ -63,7 +63,9 @@ def test_commands_are_understood(page, command, monkeypatch, tmp_path):
     snippets.check_command(command)
 
 
-@pytest.mark.parametrize("wrong", ["make nothing", "python examples/none.py", "velocity-ledger ren"])
+@pytest.mark.parametrize(
+    "wrong", ["make nothing", "python examples/none.py", "velocity-ledger ren"]
+)
 def test_a_wrong_command_is_told(wrong):
     with pytest.raises((AssertionError, SystemExit, velocity_ledger.UserError)):
         snippets.check_command(wrong)

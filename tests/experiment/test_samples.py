@@ -17,7 +17,7 @@ from velocity_ledger.experiment import (
     run_experiment,
     vocabulary_of,
 )
-from velocity_ledger.experiment._sample import NAME
+from velocity_ledger.experiment._cells import SAMPLE as NAME
 from velocity_ledger.model import ModelConfig, generate
 
 QUIET: Any = {"notify": lambda message: None}

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment._cells import NAME, cell_folder, read_cell
+from velocity_ledger.experiment._cells import NAME, cell_folder, read_cell, read_sample
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._manifest import (
     CellRecord,
@@ -67,7 +67,6 @@ class Bundle:
         Beside these, as far as known: temperature, top_k, seed, and the step of the weights.
         """
         # It brings JAX, which nothing else needs that reads a bundle.
-        from velocity_ledger.experiment._sample import read_sample
 
         found = {}
         for cell in self.cells:

@@ -14,6 +14,7 @@ from velocity_ledger.experiment._files import write_aside
 from velocity_ledger.training import LEARNED
 
 NAME = "data.nc"
+SAMPLE = "sample.json"
 _DAMAGED = (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError)
 NULLS = {
     "path_length": ("1", "path length of the null model"),
@@ -96,6 +97,16 @@ def read_cell(path: pathlib.Path) -> xr.Dataset:
         return xr.load_dataset(path, engine="h5netcdf")
     except _DAMAGED as error:
         raise UserError(f"{path} is damaged: restore it, or run the cell again") from error
+
+
+def read_sample(folder: pathlib.Path) -> dict[str, Any] | None:
+    """Read a cell's sample; None where there is none, or it is damaged: it is no measurement."""
+    try:
+        record = _json.loads((folder / SAMPLE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    whole = isinstance(record, dict) and isinstance(record.get("text"), str)
+    return record if whole else None
 
 
 def _attribute(value: Any) -> Any:

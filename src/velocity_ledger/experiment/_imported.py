@@ -12,7 +12,7 @@ import xarray as xr
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _environment, _json
-from velocity_ledger.experiment._cells import NAME, cell_folder, write_cell
+from velocity_ledger.experiment._cells import NAME, SAMPLE, cell_folder, write_cell
 from velocity_ledger.experiment._files import try_folder, write_aside
 from velocity_ledger.experiment._manifest import (
     FORMAT,
@@ -88,7 +88,7 @@ def write_imported(
                 write_cell(place / NAME, datasets[key])
             if key in samples:
                 text = _json.dumps(samples[key]) + "\n"
-                write_aside(place / "sample.json", _writer(text))
+                write_aside(place / SAMPLE, _writer(text))
         write_manifest(aside, manifest)
         read_manifest(aside)  # What cannot be opened again must not be left.
         with contextlib.suppress(OSError):

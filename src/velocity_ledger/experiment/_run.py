@@ -12,7 +12,13 @@ import jax.numpy as jnp
 from velocity_ledger.corpus import Corpus, check_length, corpus_from_record, load_corpus
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _environment, _weights
-from velocity_ledger.experiment._cells import NAME, cell_dataset, cell_folder, write_cell
+from velocity_ledger.experiment._cells import (
+    NAME,
+    cell_dataset,
+    cell_folder,
+    read_sample,
+    write_cell,
+)
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._describe import count_own_parameters, parameter_count
 from velocity_ledger.experiment._files import clear_asides, locked, try_folder
@@ -30,7 +36,7 @@ from velocity_ledger.experiment._manifest import (
     refuse_imported,
 )
 from velocity_ledger.experiment._repair import unreadable
-from velocity_ledger.experiment._sample import read_sample, write_sample
+from velocity_ledger.experiment._sample import write_sample
 from velocity_ledger.experiment._trial import first_line, try_variant
 from velocity_ledger.experiment._variants import (
     Variant,

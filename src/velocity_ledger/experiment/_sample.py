@@ -1,14 +1,13 @@
 """A passage of text from each cell's best weights, kept beside its measurements."""
 
 import pathlib
-from typing import Any
 
 from velocity_ledger.corpus import Corpus
 from velocity_ledger.experiment import _json
+from velocity_ledger.experiment._cells import SAMPLE
 from velocity_ledger.experiment._files import write_aside
 from velocity_ledger.model import GPT, generate
 
-NAME = "sample.json"
 _PROMPT, _TEMPERATURE, _SEED = "ROMEO:\n", 0.8, 7
 
 
@@ -40,14 +39,4 @@ def write_sample(
         "step": step,
     }
     text = _json.dumps(record) + "\n"
-    write_aside(folder / NAME, lambda aside: aside.write_text(text, encoding="utf-8"))
-
-
-def read_sample(folder: pathlib.Path) -> dict[str, Any] | None:
-    """Read a cell's sample; None where there is none, or it is damaged: it is no measurement."""
-    try:
-        record = _json.loads((folder / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    whole = isinstance(record, dict) and isinstance(record.get("text"), str)
-    return record if whole else None
+    write_aside(folder / SAMPLE, lambda aside: aside.write_text(text, encoding="utf-8"))

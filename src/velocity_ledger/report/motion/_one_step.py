@@ -220,7 +220,7 @@ class Row:
         angle = float(self._angles[index])
         if over:
             angle = self.walk.looks[self.walk.last].numbers.get("turning_angle", math.nan)
-            self._turn.set_text(f"mean turn {angle:.0f}°" if math.isfinite(angle) else "")
+            self._turn.set_text(f"mean {angle:.0f}°" if math.isfinite(angle) else "")
             self._dial.show(angle)
         else:
             known = math.isfinite(angle) and phase.fold > 0
