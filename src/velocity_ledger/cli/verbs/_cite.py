@@ -15,7 +15,7 @@ class Cite(Verb):
     """Print BibTeX for every integrator of a run, each paper once.
 
     For example:
-        velocity-ledger cite runs/quick > ledger.bib
+        velocity-ledger cite runs/quick
     """
 
     run: Annotated[Path, tyro.conf.Positional]
