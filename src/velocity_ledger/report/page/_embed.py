@@ -16,7 +16,13 @@ from PIL import Image
 
 # In a script element only these can end it or change how it is read; the last two end a line of
 # a program, though not of JSON.
-_ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_ESCAPED = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
 def json_for_script(value: Any) -> Markup:
@@ -31,7 +37,8 @@ def json_for_script(value: Any) -> Markup:
 def policy(style: str, script: str) -> str:
     """A content security policy: this style and this script, pictures in the file, nothing else."""
     hashes = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
     ]
     return (
         f"default-src 'none'; img-src data:; style-src 'sha256-{hashes[0]}'; "
@@ -66,9 +73,7 @@ def moving(path: Path) -> Moving:
         )
         width, height = image.size
     still = buffer.getvalue()
-    return Moving(
-        path.stem, _uri(content, "gif"), _uri(still, "png"), width, height, duration
-    )
+    return Moving(path.stem, _uri(content, "gif"), _uri(still, "png"), width, height, duration)
 
 
 def _uri(content: bytes, kind: str) -> str:

@@ -149,7 +149,10 @@ def _variants(bundle: Bundle) -> list[tuple[str, str]]:
         words = [str(variant["description"])] if variant.get("description") else []
         axes = _mapping(variant.get("axes"))
         words += [f"{k.replace('_', ' ')}: {v}" for k, v in axes.items()]
-        for key, unit in (("parameters", "parameters"), ("integrator_parameters", "of them its own")):
+        for key, unit in (
+            ("parameters", "parameters"),
+            ("integrator_parameters", "of them its own"),
+        ):
             if isinstance(variant.get(key), int):
                 words.append(f"{variant[key]:,} {unit}")
         file = _mapping(variant.get("file"))

@@ -110,8 +110,7 @@ def _mark(name: str, variant: str, measured: Sequence[Measured]) -> Mark:
         words = "no null model"
     else:
         words = (
-            f"null {number(mine.null, digits)}{unit} "
-            f"({signed(mine.from_null.mean, digits)}{unit})"
+            f"null {number(mine.null, digits)}{unit} ({signed(mine.from_null.mean, digits)}{unit})"
         )
     return Mark(
         title, f"{number(mine.mean.mean, digits)}{unit}", words,

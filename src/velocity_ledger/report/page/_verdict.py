@@ -10,7 +10,6 @@ from velocity_ledger.report.page._numbers import bounds, listed, number, signed
 from velocity_ledger.report.page._paths import Measured
 
 
-
 @dc.dataclass(frozen=True)
 class Verdict:
     """A headline and what stands beside it, in plain text, and paragraphs, each with its title."""
@@ -102,7 +101,8 @@ def _quality(rows: Sequence[Row]) -> Markup:
     if paired:
         said.append(
             Markup(
-                "Against {} at the same seed, the best validation loss, in nats per character, is {}."
+                "Against {} at the same seed, the best validation loss is, in nats per character, "
+                "{}."
             ).format(_name(rows[0].variant), _join([_difference(r) for r in paired]))
         )
         said += _weight(paired)
@@ -137,18 +137,16 @@ def _quality(rows: Sequence[Row]) -> Markup:
             )
         )
         said.append(
-            Markup("Not converged: in {} the last validation was the best, read at step {}.").format(
-                which, where
-            )
+            Markup(
+                "Not converged: in {} the last validation was the best, read at step {}."
+            ).format(which, where)
         )
     return _sentences(said)
 
 
 def _named(row: Row) -> Markup:
     diverged = "diverged" in row.state and "finished" not in row.state
-    return Markup("{} (diverged)").format(_name(row.variant)) if diverged else _name(
-        row.variant
-    )
+    return Markup("{} (diverged)").format(_name(row.variant)) if diverged else _name(row.variant)
 
 
 def _difference(row: Row) -> Markup:
@@ -207,9 +205,7 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
         if row.variant != reference and own is not None and own.mean.mean > 0:
             share = f" ({number(m.mean.mean / own.mean.mean, 2)} of that)"
         lengths.append(
-            Markup("<b>{}</b> for {}{}").format(
-                number(m.mean.mean, 1), _name(row.variant), share
-            )
+            Markup("<b>{}</b> for {}{}").format(number(m.mean.mean, 1), _name(row.variant), share)
         )
     if lengths:
         counts = sorted({m.mean.n for m in by.values()})
