@@ -26,7 +26,17 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-import velocity_ledger as vl
+# By name, so that all is imported before the first compilation: JAX compiles anew after an import
+# that adds to its configuration, as Flax does.
+from velocity_ledger import (
+    PathStatistics,
+    States,
+    integrate,
+    ledger,
+    null_path,
+    path_dataset,
+    summarise,
+)
 
 TIME, HIDDEN, RATE = 8.0, 16, 3e-3
 TRAIN, TEST = 1024, 2048
@@ -89,7 +99,7 @@ def network(weights, x, integrator, record=None):
         return f
 
     blocks = [block(k) for k in range(len(weights["inner"]))]
-    x, path = vl.integrate(blocks, x, integrator, record=record)
+    x, path = integrate(blocks, x, integrator, record=record)
     return x @ weights["head"] + weights["bias"], path
 
 
@@ -120,7 +130,7 @@ def fit(integrator, seeds, x, label, *, layers, steps):
 @jax.jit
 def look(integrator, weights, x):
     """Logits and paths of the points `x` through the network of every seed."""
-    return jax.vmap(lambda own: network(own, x, integrator, vl.PathStatistics()))(weights)
+    return jax.vmap(lambda own: network(own, x, integrator, PathStatistics()))(weights)
 
 
 def measured(integrator, weights, x, label):
@@ -129,8 +139,8 @@ def measured(integrator, weights, x, label):
     rows = []
     for seed, own in enumerate(logits):
         path = {name: values[seed] for name, values in paths.items()}
-        found = vl.summarise(vl.path_dataset({0: path}, windows=1), 0)
-        null = vl.null_path(
+        found = summarise(path_dataset({0: path}, windows=1), 0)
+        null = null_path(
             integrator,
             sub_updates=len(path["increment"]),
             increments=path["increment"].mean(-1),
@@ -176,17 +186,18 @@ def draw(file, task, trained, x, label, shown=36):
     from matplotlib import pyplot as plt
 
     colours = np.array(["#0072b2", "#d55e00"])[np.asarray(label)]
+    layers = len(trained[0][2]["inner"][0])
     figure, rows = plt.subplots(
         len(trained), 4, figsize=(10, 2.7 * len(trained)), squeeze=False, layout="constrained"
     )
     for axes, (mu, integrator, weights) in zip(rows, trained, strict=True):
         own = jax.tree.map(lambda a: a[0], weights)
-        _, kept = network(own, x, integrator, vl.States())
+        _, kept = network(own, x, integrator, States())
         path = np.asarray(kept["x"])
-        layers = len(path) - 1
-        for axis, k in zip(axes[:3], (0, layers // 2, layers), strict=True):
+        last = len(path) - 1
+        for axis, k in zip(axes[:3], (0, last // 2, last), strict=True):
             axis.scatter(*path[k].T, s=2, c=colours, linewidths=0)
-            axis.set_title(f"after {k} of {layers} blocks" if k else "test points", fontsize=9)
+            axis.set_title(f"after {k} of {last} blocks" if k else "test points", fontsize=9)
         for one, colour in list(zip(path.swapaxes(0, 1), colours, strict=True))[:shown]:
             axes[3].plot(*one.T, color=colour, linewidth=0.8, alpha=0.8)
             axes[3].plot(*one[-1], "o", color=colour, markersize=2.5)
@@ -226,10 +237,9 @@ def main():
         test, test_label = points(task, TEST, seed=1)
         for mu in given.mu:
             start = time.perf_counter()
-            integrator = vl.ledger(mu=mu, h=TIME / given.layers)
-            weights, loss = fit(
-                integrator, jnp.arange(given.seeds), x, label, layers=given.layers, steps=given.steps
-            )
+            integrator = ledger(mu=mu, h=TIME / given.layers)
+            size = {"layers": given.layers, "steps": given.steps}
+            weights, loss = fit(integrator, jnp.arange(given.seeds), x, label, **size)
             found = measured(integrator, weights, test, test_label)
             print(line(task, mu, found, time.perf_counter() - start), flush=True)
             results.append({"task": task, "mu": mu, "loss": loss.tolist(), **found})

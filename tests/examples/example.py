@@ -8,10 +8,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def run(name: str, *arguments: str, cwd: pathlib.Path) -> str:
-    """Run `examples/NAME` with every warning of ours an error; return what it printed."""
-    source = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+def run(name: str, *arguments: str, cwd: pathlib.Path) -> tuple[str, str]:
+    """Run `examples/NAME`; return what it printed and the log, which tells what JAX compiled."""
+    source = os.environ | {"PYTHONPATH": str(ROOT / "src"), "JAX_LOG_COMPILES": "1"}
     words = [sys.executable, str(ROOT / "examples" / name), *arguments]
     done = subprocess.run(words, cwd=cwd, env=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout, done.stderr

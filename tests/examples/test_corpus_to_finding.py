@@ -18,7 +18,7 @@ def printed(tmp_path_factory):
     folder: pathlib.Path = tmp_path_factory.mktemp("notebook")
     (folder / "text.txt").write_text("to be or not to be, that is the question\n" * 60)
     tiny = ["--corpus", "text.txt", "--steps", "6", "--seeds", "2"]
-    return run(NOTEBOOK.name, *tiny, cwd=folder)
+    return run(NOTEBOOK.name, *tiny, cwd=folder)[0]
 
 
 def table(printed):

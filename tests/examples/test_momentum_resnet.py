@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +17,9 @@ from velocity_ledger import PathStatistics, ledger, plain
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("resnet")
     files = ["--figure", "flow.png", "--json", "found.json"]
-    printed = run("momentum_resnet.py", "--quick", *files, cwd=folder)
+    printed, log = run("momentum_resnet.py", "--quick", *files, cwd=folder)
     found = {row["mu"]: row for row in json.loads((folder / "found.json").read_text())}
-    return folder, printed, found
+    return folder, printed, found, log
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def module():
 
 
 def test_a_velocity_turns_less_and_separates_the_rings(quick):
-    _, _, found = quick
+    _, _, found, _ = quick
     (bare,), (damped,) = found[0.0]["turning_angle"], found[0.9]["turning_angle"]
     assert damped < bare / 2
     assert damped < found[0.9]["null_turning_angle"][0]
@@ -47,7 +48,7 @@ def test_the_null_of_the_plain_network_has_its_path(quick):
 
 
 def test_it_prints_what_it_measured_and_draws(quick):
-    folder, printed, found = quick
+    folder, printed, found, _ = quick
     lines = [line.split() for line in printed.splitlines() if line.startswith("rings")]
     assert [float(words[1]) for words in lines] == [0.0, 0.9]
     for words, row in zip(lines, found.values(), strict=True):
@@ -55,6 +56,11 @@ def test_it_prints_what_it_measured_and_draws(quick):
         assert float(words[4]) == pytest.approx(row["turning_angle"][0], abs=0.06)
         assert float(words[6]) == pytest.approx(row["path_length"][0], abs=0.006)
     assert (folder / "flow.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_compilation_serves_every_mu(quick):
+    compiled = re.findall(r"Compiling jit\((fit|look)\)", quick[3])
+    assert sorted(compiled) == ["fit", "look"]
 
 
 def test_mu_of_zero_is_the_plain_network(module):

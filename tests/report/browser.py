@@ -1,4 +1,4 @@
-"""A headless Chromium for tests; where there is none they are skipped, or fail if it is demanded."""
+"""A headless Chromium for tests; without one they are skipped, or fail where it is demanded."""
 
 import os
 import shutil

@@ -39,7 +39,7 @@ class Reader(html.parser.HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str]]] = []
         self.texts: list[tuple[str, str]] = []
         self.open: list[str] = []
         self.misnested: list[str] = []
@@ -47,12 +47,12 @@ class Reader(html.parser.HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
@@ -61,7 +61,7 @@ class Reader(html.parser.HTMLParser):
     def handle_data(self, data):
         self.texts.append((self.open[-1] if self.open else "", data))
 
-    def named(self, tag: str) -> list[dict[str, str | None]]:
+    def named(self, tag: str) -> list[dict[str, str]]:
         return [attributes for name, attributes in self.elements if name == tag]
 
     def words(self, *tags: str) -> str:

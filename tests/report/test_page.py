@@ -1,7 +1,9 @@
 """The page without a browser: what it says, what it escapes, what it loads, how large it is."""
 
+import itertools
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,8 +57,11 @@ def test_the_verdict_has_the_numbers_of_the_summary(bundle_of):
         assert f"{number(row.turning_angle, 1)}° for {row.variant}" in words["Path"]
         assert f"{number(row.path_length, 1)} for {row.variant}" in words["Path"]
         assert f"{number(row.straightness, 3)} for {row.variant}" in words["Path"]
+        assert row.turning_angle is not None and row.null_turning_angle is not None
         turned = row.turning_angle - row.null_turning_angle
-        assert f"{number(abs(turned), 1)}° {'less' if turned < 0 else 'more'}" in words["Null model"]
+        assert (
+            f"{number(abs(turned), 1)}° {'less' if turned < 0 else 'more'}" in words["Null model"]
+        )
     assert f"{number(rows[1].turning_angle, 1)}°" in words["headline"]
 
 
@@ -139,7 +144,7 @@ def keep_means(file):
     from velocity_ledger.report._data import mean_defined
 
     data = read_cell(file)
-    kept = {"val_loss": data["val_loss"]}
+    kept: dict[str, Any] = {"val_loss": data["val_loss"]}
     for name in ("step_length", "turning_angle", "stream_norm"):
         kept[name] = (("checkpoint", "sub_update"), mean_defined(data[name].values.astype(float)))
     write_cell(file, data.drop_vars(list(data.data_vars)).drop_dims("token").assign(kept))
@@ -183,7 +188,7 @@ def test_hostile_strings_are_text_and_nothing_else(hostile, full):
     for where in ("command", "session"):
         assert f"{where} </script>" in read.words(), where
     assert HOSTILE in [v["text"] for v in read.data()["variants"]]
-    assert "\u2028" not in [t for tag, t in read.texts if tag == "script"][0]
+    assert "\u2028" not in next(t for tag, t in read.texts if tag == "script")
 
 
 def test_data_for_a_script_are_strict_json_that_cannot_end_it():
@@ -205,9 +210,11 @@ def test_a_page_loads_nothing(hostile, full):
         style = read.words("style")
         for code in (*program, style):
             assert "url(http" not in code and "@import" not in code
-            assert not re.search(r"https?://|fetch\(|XMLHttpRequest|WebSocket|import\(|eval\(", code)
+            assert not re.search(
+                r"https?://|fetch\(|XMLHttpRequest|WebSocket|import\(|eval\(", code
+            )
         (policy,) = [m["content"] for m in read.named("meta") if "http-equiv" in m]
-        assert policy is not None and policy.startswith("default-src 'none'; img-src data:;")
+        assert policy.startswith("default-src 'none'; img-src data:;")
         assert "unsafe" not in policy
 
 
@@ -228,7 +235,7 @@ def test_twelve_cells_with_their_films_are_below_eight_megabytes(bundle_of, tmp_
     assert 200_000 < size < 8_000_000
     read = Reader((path / "report.html").read_text(encoding="utf-8"))
     assert len([i for i in read.named("img") if i["src"].startswith("data:image/gif")]) == 2
-    assert all(len(i["alt"] or "") > 40 for i in read.named("img"))
+    assert all(len(i["alt"]) > 40 for i in read.named("img"))
     assert {p.name for p in path.iterdir()} == {"manifest.json", "cells", "report.html"}
 
 
@@ -240,7 +247,7 @@ def test_the_document_is_in_order(full):
         assert len(read.named(landmark)) == 1
     levels = [int(tag[1]) for tag, _ in read.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
-    assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
     ids = [a["id"] for _, a in read.elements if "id" in a]
     assert len(ids) == len(set(ids))
     targets = {a["href"][1:] for a in read.named("a")}
@@ -250,7 +257,7 @@ def test_the_document_is_in_order(full):
 def test_tables_have_a_key_for_every_known_number(full):
     read = Reader(full[1])
     cells = [a for a in read.named("td") if "data-key" in a]
-    numbers = [a["data-key"] for a in cells if "number" in (a.get("class") or "")]
+    numbers = [a["data-key"] for a in cells if "number" in a.get("class", "")]
     assert len(numbers) > 60
     for key in numbers:
         assert key == "" or np.isfinite(float(key))

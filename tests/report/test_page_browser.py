@@ -2,10 +2,12 @@
 
 import base64
 import importlib.util
+import itertools
 import json
 import re
 
 import pytest
+
 from report.browser import NARROW, WIDE, lacking, missing, started
 from report.pages import HOSTILE, Reader, page_of
 
@@ -27,7 +29,8 @@ CONTRAST = (
     + """
 const parse = (text) => text.match(/[\\d.]+/g).map(Number);
 const light = ([r, g, b]) => {
-  const l = [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+  const linear = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const l = [r, g, b].map((c) => linear(c / 255));
   return 0.2126 * l[0] + 0.7152 * l[1] + 0.0722 * l[2];
 };
 const ratio = (a, b) => {
@@ -154,7 +157,7 @@ def test_the_slider_moves_paths_and_profiles_and_says_the_step(full, pages):
         caption = full.find(".now caption").get_property("textContent")
         assert f"step {steps[k]:,}" in caption
         slider.send_keys("\ue012")  # The left arrow.
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in itertools.pairwise(seen):
         for plot in before:
             moves = plot == "plane" or plot.startswith("profile")
             assert (before[plot] != after[plot]) == moves, plot
@@ -294,7 +297,8 @@ def test_tables_sort_both_ways_by_click_and_by_key(full):
 
 def test_a_sort_would_be_noticed(full):
     """The rows do not lie in order already."""
-    keys = "return [...document.querySelectorAll('#table-cells tbody tr')].map((r) => r.cells[4].dataset.key)"
+    rows = "[...document.querySelectorAll('#table-cells tbody tr')]"
+    keys = f"return {rows}.map((r) => r.cells[4].dataset.key)"
     before = full.js(keys)
     full.js("document.querySelectorAll('#table-cells thead button')[4].click()")
     assert full.js(keys) != before and sorted(full.js(keys)) == sorted(before)
@@ -359,7 +363,8 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(full):
         full.keys("TAB")
         order, outline = full.js(
             "const n = document.activeElement, s = getComputedStyle(n);"
-            "return [Number(n.dataset.order), parseFloat(s.outlineWidth) * (s.outlineStyle !== 'none')]"
+            "const width = s.outlineStyle === 'none' ? 0 : parseFloat(s.outlineWidth);"
+            "return [Number(n.dataset.order), width]"
         )
         assert outline >= 2, order
         reached.append(order)
@@ -404,7 +409,8 @@ def test_on_paper_everything_is_open_light_and_uncut(browser, pages):
     browser.open(pages["full"], (718, 1000), "dark")
     browser.emulate("dark", media="print")
     browser.js("dispatchEvent(new Event('beforeprint'))")
-    assert browser.js("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    ground = browser.js("return getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"
     assert all(d.get_property("open") for d in browser.all("details"))
     assert browser.find(".definitions").is_displayed() and browser.find(".facts").is_displayed()
     controls = ".skip, nav, .play, .time input, .choice, .moving button"

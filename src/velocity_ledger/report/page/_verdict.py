@@ -101,7 +101,8 @@ def _quality(rows: Sequence[Row]) -> Markup:
     if paired:
         said.append(
             Markup(
-                "Against {} at the same seed, the best validation loss, in nats per character, is {}."
+                "Against {} at the same seed, the best validation loss is, in nats per character, "
+                "{}."
             ).format(_name(rows[0].variant), _join([_difference(r) for r in paired]))
         )
         said += _weight(paired)

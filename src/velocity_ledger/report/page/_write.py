@@ -87,7 +87,9 @@ def page(bundle: Bundle, pictures: Sequence[Moving]) -> str:
 
 
 def _asset(name: str) -> str:
-    return (importlib.resources.files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return (importlib.resources.files("velocity_ledger.report.page") / "assets" / name).read_text(
+        encoding="utf-8"
+    )
 
 
 def _dash_rules() -> str:

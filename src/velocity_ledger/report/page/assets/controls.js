@@ -209,13 +209,15 @@ document.querySelectorAll(".sortable").forEach(sortable);
 // Paper: everything open, drawn for its width.
 let opened = [];
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("details:not([open])")];
-  opened.forEach((d) => { d.open = true; });
+  const shut = [...document.querySelectorAll("details:not([open])")];
+  shut.forEach((d) => { d.open = true; });
+  opened.push(...shut);
   forced = host.clientWidth > 500 ? 480 : null;
   plots.forEach((p) => p.draw(p.root.parentElement.classList.contains("plots") ? 420 : 760));
 });
 addEventListener("afterprint", () => {
   opened.forEach((d) => { d.open = false; });
+  opened = [];
   forced = null;
   redraw();
 });
