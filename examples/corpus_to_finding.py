@@ -1,8 +1,3 @@
-# /// script
-# requires-python = ">=3.11,<3.14"
-# dependencies = ["marimo>=0.16", "velocity-ledger"]
-# ///
-
 import marimo
 
 __generated_with = "0.25.2"

@@ -1,6 +1,7 @@
 """Two runs told apart."""
 
 import dataclasses as dc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def remember(run, **entries):
     write_manifest(run, manifest | entries)
 
 
-def metric(found, variant, name):
+def metric(found, variant, name) -> Any:
     (pair,) = [p for p in found.variants if p.a == variant]
     (one,) = [m for m in pair.metrics if m.name == name]
     return one

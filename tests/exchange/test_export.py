@@ -99,6 +99,7 @@ def test_what_the_layout_holds_comes_back(run, tmp_path):
     for cell, other in zip(sorted(bundle.cells, key=_key), sorted(back.cells, key=_key),
                            strict=True):  # fmt: skip
         assert {k: getattr(other, k) for k in kept} == {k: getattr(cell, k) for k in kept}
+        assert cell.compile_s is not None and cell.train_s is not None
         assert other.train_s == cell.compile_s + cell.train_s
     assert back.manifest["configuration"].items() <= bundle.manifest["configuration"].items()
     assert back.manifest["corpus"] == bundle.manifest["corpus"]

@@ -134,6 +134,7 @@ def test_every_number_of_an_npz_is_read_as_numpy_reads_it(tmp_path):
         with open(tmp_path / "a", "wb") as handle:
             compressed(handle, **given)
         (source,) = read_sources([tmp_path / "a"])
+        assert source.arrays is not None
         for name, value in given.items():
             found = source.arrays[name]
             np.testing.assert_array_equal(found, value)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ def test_the_summary_is_the_published_table(published):
     assert list(rows) == list(ROWS)
     for variant, (best, step, path, turn, parameters) in ROWS.items():
         row = rows[variant]
+        assert row.best_val is not None and row.best_step is not None
         assert round(row.best_val, 5) == best
         assert round(row.best_step) == step
         assert row.path_length == pytest.approx(path, abs=1e-9)
@@ -39,7 +41,8 @@ def test_the_summary_is_the_published_table(published):
 
 def test_differences_are_paired_as_recomputed_from_the_published_values(published):
     rows = {row.variant: row for row in summary(open_bundle(published))}
-    lite, ledger, sphere = (rows[v].difference for v in ("ngpt-lite", "ledger", "ngpt-ledger"))
+    found: list[Any] = [rows[v].difference for v in ("ngpt-lite", "ledger", "ngpt-ledger")]
+    lite, ledger, sphere = found
     assert lite.mean == pytest.approx(-0.01318, abs=5e-6)
     # t = mean / sem; the interval's half width is t(.975, 2) sems.
     assert lite.mean / ((lite.high - lite.low) / 2 / 4.302653) == pytest.approx(-4.0, abs=0.05)

@@ -34,7 +34,7 @@ def layer(splitting, scale=1.0):
         (Strang(), lambda i: (i + B / 2) @ (i + A) @ (i + B / 2)),
         (Macaron(), lambda i: (i + B / 2) @ (i + A) @ (i + B)),
     ],
-    ids=str,
+    ids=["lie_trotter", "whole", "parallel", "strang", "macaron"],
 )
 def test_a_layer_is_the_product_it_should_be(splitting, matrix):
     x, _ = run_layers([layer(splitting)], X, vl.plain())

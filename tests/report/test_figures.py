@@ -294,6 +294,7 @@ def test_another_number_of_sub_updates_claims_no_attention(bundle_of):
         with style():
             made = [draw(found, known) for draw in (paths_figure, turning_figure, steps_figure)]
         for figure in made:
+            assert figure is not None
             figure.canvas.draw()
             assert ("attention" in said(figure)) == claimed
 
@@ -337,7 +338,7 @@ def test_what_an_imported_run_lacks_is_left_out_and_said(bundle_of):
     found = [means_alone(variant) for variant in whole]
     known = Facts(None, None, None)
     with style():
-        made = {
+        made: dict[str, Any] = {
             "validation": validation_figure(found, known),
             "paths": paths_figure(found, known),
             "turning": turning_figure(found, known),
@@ -444,6 +445,7 @@ def test_what_diverged_crushes_nobody(bundle_of, value):
         figure.canvas.draw()
         check_texts(figure)
     path = found[0].summaries(600)[0]["path_length"]
+    assert figures[0] is not None
     assert figures[0].axes[0].get_xlim()[1] < 2 * path
 
 

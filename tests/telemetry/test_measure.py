@@ -108,7 +108,7 @@ def temporary_bytes(layers: int, scan: bool, tokens: jax.Array) -> int:
     def recorded(state, tokens):
         return nnx.merge(graph, state)(tokens, record=PathStatistics())[1]
 
-    memory = recorded.lower(state, tokens).compile().memory_analysis()
+    memory: Any = recorded.lower(state, tokens).compile().memory_analysis()
     return memory.temp_size_in_bytes
 
 

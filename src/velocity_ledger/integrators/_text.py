@@ -123,7 +123,7 @@ def text(integrator: Integrator) -> str:
 
 
 def axes(integrator: Integrator) -> dict[str, str]:
-    """Return an integrator's choice on each axis, as `compose` takes it; empty where it has none."""
+    """Return the choice on each axis, as `compose` takes it; empty for an integrator without."""
     if not isinstance(integrator, Composition):
         return {}
     names = ("momentum", "geometry", "step_scale", "splitting")

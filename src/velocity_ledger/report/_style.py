@@ -97,7 +97,8 @@ def look(index: int) -> Look:
 
 def tint(colour: str) -> str:
     """`colour` half way to white; unlike a transparent one it hides what lies behind."""
-    return to_hex([0.5 + 0.5 * c for c in to_rgb(colour)])
+    r, g, b = (0.5 + 0.5 * c for c in to_rgb(colour))
+    return to_hex((r, g, b))
 
 
 @functools.cache

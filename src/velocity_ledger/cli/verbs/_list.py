@@ -35,7 +35,7 @@ class List(Settings):
             print(_json.dumps(rows, indent=2, allow_nan=False))
             return 0
         plain = rows[0]
-        lines = [
+        lines: list[tuple[str, ...]] = [
             ("name", "momentum", "geometry", "step scale", "splitting", "learns",
              "parameters more", "FLOPs", "memory", "invertible", "source")
         ]  # fmt: skip

@@ -60,10 +60,11 @@ class Head:
         width, height = (float(side) for side in made.get_size_inches())
         titles, notes, rows = self._lines()
         top = MARGIN
-        for lines, size, style in (
+        parts: tuple[tuple[list[str], float, dict[str, Any]], ...] = (
             (titles, _TITLE, {"weight": "bold"}),
             (notes, _KEY, {"color": NOTE}),
-        ):
+        )
+        for lines, size, style in parts:
             for line in lines:
                 y = 1 - top / height
                 made.text(MARGIN / width, y, line, fontsize=size, va="top", **style)
