@@ -136,6 +136,11 @@ def test_half_precision_is_no_contradiction(bring):
     assert bring(content, about).contradictions == []
 
 
+def test_a_variant_beside_the_four_may_split_its_layers_otherwise(bring):
+    found = bring(cell("macaron_s0"), {"config": {"n_layers": 1}})
+    assert only(found).sizes["sub_update"] == N and found.contradictions == []
+
+
 def test_nan_is_nan(bring):
     found = bring(cell(seglen=[1.0, np.nan, 3.0, 4.0], val_loss=[np.nan, 2.4]))
     assert np.isnan(only(found)["step_length"][0, 1]) and row(found).path_length is None

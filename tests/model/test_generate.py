@@ -37,7 +37,7 @@ def naive(gpt: GPT, tokens: np.ndarray, length: int, pick: Any) -> np.ndarray:
     return whole[:, tokens.shape[1] :]
 
 
-@pytest.mark.parametrize("form", vl.names())
+@pytest.mark.parametrize("form", ["plain", "ngpt-ledger", "yuriiformer", "strang", "staggered"])
 def test_the_largest_is_what_a_plain_loop_finds(form):
     gpt = model(form)
     for time in (1, 5, 6, 9):  # below, at and past the context, so that the window slides

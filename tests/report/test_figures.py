@@ -2,7 +2,6 @@
 
 import dataclasses as dc
 import io
-import itertools
 import re
 from typing import Any
 
@@ -86,20 +85,30 @@ def texts(figure):
 
 
 def said(figure) -> str:
-    return "\n".join(text for text, _ in texts(figure))
+    """All visible texts, as if none were broken into lines."""
+    return " ".join(text for text, _ in texts(figure)).replace("\n", " ")
+
+
+def lowest(box):
+    return box.x0, box.y0
+
+
+def highest(box):
+    return box.x1, box.y1
 
 
 def check_texts(figure):
     page = figure.bbox
     shown = texts(figure)
     assert len(shown) > 10
-    for name, box in shown:
-        assert box.x0 >= page.x0 and box.x1 <= page.x1, name
-        assert box.y0 >= page.y0 and box.y1 <= page.y1, name
-    for (a, first), (b, second) in itertools.combinations(shown, 2):
-        width = min(first.x1, second.x1) - max(first.x0, second.x0)
-        height = min(first.y1, second.y1) - max(first.y0, second.y0)
-        assert not (width > 1 and height > 1), (a, b)
+    names = [name for name, _ in shown]
+    low, high = (np.array([corner(box) for _, box in shown]) for corner in (lowest, highest))
+    for k, name in enumerate(names):
+        assert (low[k] >= lowest(page)).all() and (high[k] <= highest(page)).all(), name
+    # How far two texts lie in each other, sideways and upwards, in pixels.
+    shared = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
+    both = np.triu((shared > 1).all(-1), 1)
+    assert [(names[i], names[j]) for i, j in np.argwhere(both)] == []
 
 
 def bars(axes):
@@ -164,7 +173,7 @@ def test_titles_say_step_seeds_and_corpus_where_known(bundle_of, seeds):
     made = drawn(bundle_of(("plain", "ledger"), seeds))
     count = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
     for name in ("paths", "turning", "steps"):
-        assert f"at step 600, {count}\n" in said(made[name]) + "\n"
+        assert f"at step 600, {count} " in said(made[name]) + " "
     assert f"{count}, up to step 600 of 12,000" in said(made["validation"])
     for figure in made.values():
         assert "Corpus" not in said(figure)
@@ -292,7 +301,9 @@ def test_another_number_of_sub_updates_claims_no_attention(bundle_of):
     found = variants(open_bundle(bundle_of(("plain", "ledger"), (0,), layers=4)))
     for known, claimed in ((Facts(None, 12, None), False), (Facts(None, 8, None), True)):
         with style():
-            made = [draw(found, known) for draw in (paths_figure, turning_figure, steps_figure)]
+            made: list[Any] = [
+                draw(found, known) for draw in (paths_figure, turning_figure, steps_figure)
+            ]
         for figure in made:
             assert figure is not None
             figure.canvas.draw()
@@ -436,7 +447,7 @@ def test_what_diverged_crushes_nobody(bundle_of, value):
         wild[seed] = data.copy(deep=True)
         wild[seed]["step_length"][:, 3:] = value
     with style():
-        figures = [
+        figures: list[Any] = [
             draw([found[0], dc.replace(found[1], cells=wild)], Facts(None, None, None))
             for draw in (paths_figure, turning_figure, steps_figure)
         ]

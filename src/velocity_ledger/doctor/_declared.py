@@ -81,7 +81,9 @@ def bounds(specifier: SpecifierSet) -> str:
 
 def install(*requirements: Requirement) -> str:
     """The command that installs what is asked for."""
-    words = [f'"{word.name}{bounds(word.specifier)}"' for word in requirements]
+    # An installed package says them in an order of its own: jax, on which others stand, goes first.
+    ordered = sorted(requirements, key=lambda word: word.name != "jax")
+    words = [f'"{word.name}{bounds(word.specifier)}"' for word in ordered]
     return f"pip install {' '.join(words)}"
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import hashlib
+import io
 import json
 import math
 import pathlib
@@ -9,7 +10,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Sequence
-from typing import IO, Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def read_sources(paths: Sequence[pathlib.Path]) -> list[Source]:
     return found
 
 
-def _read(path: pathlib.Path, handle: BinaryIO, left: int) -> Source:
+def _read(path: pathlib.Path, handle: io.BufferedReader, left: int) -> Source:
     digest, size = hashlib.sha256(), 0
     while chunk := handle.read(2**20):
         digest.update(chunk)
@@ -82,7 +83,7 @@ def _read(path: pathlib.Path, handle: BinaryIO, left: int) -> Source:
 
 
 def _read_npz(
-    path: pathlib.Path, handle: IO[bytes], left: int
+    path: pathlib.Path, handle: io.BufferedReader, left: int
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     arrays: dict[str, np.ndarray] = {}
     others: list[str] = []
@@ -111,7 +112,7 @@ def _read_npz(
     return arrays, others
 
 
-def _read_array(path: pathlib.Path, name: str, packed: IO[bytes], size: int) -> np.ndarray:
+def _read_array(path: pathlib.Path, name: str, packed: Any, size: int) -> np.ndarray:
     try:
         version = np.lib.format.read_magic(packed)
         # Version 3 differs from 2 by the names of fields, and no field is taken.

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from velocity_ledger.exchange._collect import Cell, Collected, Key
-from velocity_ledger.exchange._layout import DEPTH
+from velocity_ledger.exchange._layout import DEPTH, PUBLISHED
 from velocity_ledger.telemetry import path_dataset
 
 _ABOUT = {
@@ -62,7 +62,7 @@ def dataset(
 ) -> xr.Dataset | None:
     """The measurements of a cell; None where there are none."""
     name = f"{found.spelled[key[0]]}_s{key[1]}"
-    data = path_dataset(_paths(name, cell, steps, radians, found), windows=1)
+    data = path_dataset(_paths(key[0], name, cell, steps, radians, found), windows=1)
     if "token" in data.dims:
         data = data.isel(token=0).drop_vars(["window", "position"])
     for along, what, dim in _CURVES:
@@ -99,10 +99,10 @@ def _curve(
 
 
 def _paths(
-    name: str, cell: Cell, steps: list[int | None], radians: bool, found: Collected
+    text: str, name: str, cell: Cell, steps: list[int | None], radians: bool, found: Collected
 ) -> dict[int, dict[str, np.ndarray]]:
     """By training step, quantities as [sub-updates, 1] or [1]; the same ones at every step."""
-    n = _sub_updates(name, cell, found)
+    n = _sub_updates(text, name, cell, found)
     rows: dict[int, dict[str, np.ndarray]] = {}
     for (index, what), values in sorted(cell.depth.items()):
         step = steps[index] if index < len(steps) else None
@@ -123,10 +123,12 @@ def _paths(
     }
 
 
-def _sub_updates(name: str, cell: Cell, found: Collected) -> int | None:
+def _sub_updates(text: str, name: str, cell: Cell, found: Collected) -> int | None:
     """How many sub-updates the arrays have, by the most telling that there is."""
     layers = found.said.fields.get("model.layers")
-    said = 2 * layers if layers else None
+    # The published variants take two a layer; another may split its layers otherwise.
+    published = text.partition("(")[0] in PUBLISHED.values()
+    said = 2 * layers if layers and published else None
     sizes: dict[str, list[int]] = {what: [] for what in DEPTH}
     for (_, what), values in cell.depth.items():
         sizes[what].append(values.size)

@@ -36,7 +36,7 @@ from velocity_ledger.experiment._manifest import (
     refuse_imported,
 )
 from velocity_ledger.experiment._repair import unreadable
-from velocity_ledger.experiment._sample import write_sample
+from velocity_ledger.experiment._sample import draw_sample, write_sample
 from velocity_ledger.experiment._trial import first_line, try_variant
 from velocity_ledger.experiment._variants import (
     Variant,
@@ -387,15 +387,15 @@ class _Grid:
         try:
             model = GPT(self.model_config, variant.integrator, rngs=cell.seed)
             model.import_weights(_weights.read_weights(folder / _weights.NAME)[0])
-            with self.ledger.saving(cell.name):
-                write_sample(folder, model, step=cell.best_step, length=length, corpus=self.corpus)
-        except UserError:
-            raise
+            record = draw_sample(model, step=cell.best_step, length=length, corpus=self.corpus)
         except Exception as error:
             # The cell is whole without it.
             if variant.file is None:
                 raise
             self.notify(f"{variant.text} writes no sample ({first_line(error)})")
+            return
+        with self.ledger.saving(cell.name):
+            write_sample(folder, record)
 
     def _write(
         self, folder: pathlib.Path, variant: Variant, seed: int, model: GPT, found: Snapshot | Run

@@ -83,7 +83,7 @@ DEFINITIONS = (
 
 CAVEATS = (
     "A short path is no finding by itself: averaging unrelated increments shortens and straightens "
-    "any path. The difference from the null model is what training added.",
+    "any path. So read each path beside its null model, and beside step 0.",
     "Quality is that of this schedule, at this size, on this text.",
     "An interval over a few seeds is wide, and covers seeds only: not other data, sizes or rates.",
     "Means over tokens hide how tokens differ.",
@@ -139,19 +139,21 @@ def sessions(bundle: Bundle) -> list[tuple[str, str]]:
         where = ", ".join(
             str(v) for v in (source.get("version"), device.get("backend")) if v is not None
         )
-        found.append((str(record.get("started", "")), f"{words}{f' ({where})' if where else ''}"))
+        started = str(record.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
+        found.append((started, f"{words}{f' ({where})' if where else ''}"))
     return found
 
 
 def _variants(bundle: Bundle) -> list[tuple[str, str]]:
     found = []
     for variant in bundle.variants:
-        words = [str(variant["description"])] if variant.get("description") else []
+        about = str(variant.get("description") or "").replace("`", "").removesuffix(".")
+        words = [about] if about else []
         axes = _mapping(variant.get("axes"))
         words += [f"{k.replace('_', ' ')}: {v}" for k, v in axes.items()]
         for key, unit in (
             ("parameters", "parameters"),
-            ("integrator_parameters", "of them its own"),
+            ("integrator_parameters", "of them the integrator’s"),
         ):
             if isinstance(variant.get(key), int):
                 words.append(f"{variant[key]:,} {unit}")
@@ -172,17 +174,21 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _items(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(str(k).replace("_", " "), _text(v)) for k, v in record.items() if v is not None]
+    return [
+        (str(k).replace("_", " "), _text(v, name="seed" in str(k)))
+        for k, v in record.items()
+        if v is not None
+    ]
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, name: bool = False) -> str:
+    """`value` in words; a whole number is a count, unless it is a name, as that of a seed."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        # Counts are read with their thousands apart, seeds are not that long.
-        return f"{value:,}"
+        return str(value) if name else f"{value:,}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{k}: {_text(v)}" for k, v in value.items())
+        return ", ".join(f"{k}: {_text(v, name)}" for k, v in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(_text(v) for v in value)
+        return ", ".join(_text(v, name) for v in value)
     return str(value)

@@ -2,13 +2,14 @@
 
 import importlib.resources
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.experiment import Bundle, notes, open_bundle, summary
@@ -56,6 +57,7 @@ def page(bundle: Bundle, pictures: Sequence[Moving]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["subscripts"] = _subscripts
     rows, found = summary(bundle), measured_variants(bundle)
     measured = measurements(found)
     style = _asset("page.css") + _dash_rules()
@@ -84,6 +86,11 @@ def page(bundle: Bundle, pictures: Sequence[Moving]) -> str:
         "caveats": _facts.CAVEATS,
     }
     return environment.get_template("page.html").render(context)
+
+
+def _subscripts(text: str) -> Markup:
+    """`x_k` and `x_(k-1)` with true subscripts."""
+    return Markup(re.sub(r"_(?:\(([^)]*)\)|(\w))", r"<sub>\1\2</sub>", str(escape(text))))
 
 
 def _asset(name: str) -> str:

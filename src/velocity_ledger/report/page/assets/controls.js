@@ -99,7 +99,7 @@ function shares() {
   const fill = () => {
     const held = each(data.plane.data).flatMap((v) => {
       const d = data.plane.data[v][steps[state.at]];
-      return d && d.share !== null ? [`${short(v)} ${number(100 * d.share, 0)} %`] : [];
+      return d && d.share !== null ? [`${short(v)} ${d.share > 0.995 ? "over 99" : number(100 * d.share, 0)} %`] : [];
     });
     said.textContent = held.length ? `Variance that the plane holds at step ${number(steps[state.at], 0)}: ${held.join(", ")}.` : "";
   };

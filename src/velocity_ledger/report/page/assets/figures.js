@@ -227,7 +227,7 @@ function figures() {
     (data.plane.projected
       ? "Each path is projected on the plane that holds most of its variance, fitted on the recorded states of all probe tokens; every variant has a plane of its own. "
       : "No directions were recorded: mean step lengths and mean turning angles are laid out, turning left and right in turn. This is a drawing of those numbers, not a projection. ")
-      + `The start lies at the origin, the end (diamond) to the right. ${ghost}`,
+      + `The start lies at the origin; at the last step the end (diamond) lies to its right. ${ghost}`,
     [plot("plane", "Paths", "", "units of the residual stream", flat, plane, true)],
     scale);
   const depth = figure(

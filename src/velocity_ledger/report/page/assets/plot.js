@@ -307,6 +307,10 @@ class Plot {
       left = low - 16 - tip.offsetWidth;
     }
     tip.style.left = `${Math.max(0, Math.min(left, area.clientWidth - tip.offsetWidth))}px`;
-    tip.style.top = "6px";
+    // Above a narrow figure, which it would hide, unless that is off the screen.
+    const room = area.getBoundingClientRect().top - tip.offsetHeight - 6;
+    const bar = document.querySelector(".sticky");
+    const above = this.width < 440 && room > (bar ? bar.getBoundingClientRect().bottom : 0);
+    tip.style.top = above ? `${-tip.offsetHeight - 6}px` : "6px";
   }
 }
