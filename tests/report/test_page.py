@@ -181,9 +181,11 @@ def test_hostile_strings_are_text_and_nothing_else(hostile, full):
     assert len(read.named("script")) == 2 and len(read.named("style")) == 1
     assert not [a for _, a in read.elements for name in a if name.startswith("on")]
     assert len(read.named("img")) == 4
-    # All of it is there to be read, unchanged.
-    for where in ("message", "description", "corpus", "environment", "prompt", "sample"):
+    # All of it is there to be read.
+    for where in ("message", "corpus", "environment", "prompt", "sample"):
         assert f"{where} {HOSTILE}" in read.words(), where
+    # Only the marks of code are taken from a description.
+    assert f"description {HOSTILE}".replace("`", "") in read.words()
     assert f"prompt {HOSTILE}" in read.words("span")
     for where in ("command", "session"):
         assert f"{where} </script>" in read.words(), where
