@@ -32,7 +32,7 @@ TWELVE = (
     "compose(heavy_ball(mu=0.9), flat(), fixed(h=1.0))",
     "compose(heavy_ball(mu=0.8), flat(), fixed(h=1.0))",
     "compose(heavy_ball(mu=0.99), sphere(radius=13.9), alpha())",
-    "./a$b$<i>\u202e.py:X(q='$\\frac{')",
+    "./a$\\frac{$<i>\u202e.py:X()",
     "damped(h=0.46)",
 )
 
@@ -158,7 +158,7 @@ def test_cells_that_are_not_alike_have_room_too(bundle_of):
 def test_names_are_shown_as_they_are_and_harmlessly(bundle_of):
     names = TWELVE[:2] + TWELVE[10:11]
     for figure in drawn(bundle_of(names, (0, 1))).values():
-        assert "./a$b$<i>\\u202e" in said(figure)
+        assert "./a$\\frac{$<i>\\u202e" in said(figure)
         assert "\u202e" not in said(figure)
         file = io.BytesIO()
         figure.savefig(file, format="svg")

@@ -48,7 +48,9 @@ def render(
     bundle = open_bundle(bundle_path)
     still = [kind for kind in dict.fromkeys(formats) if kind in _STILL]
     if not any(v.curves() or v.checkpoint is not None for v in variants(bundle)):
-        raise UserError(f"{bundle_path} holds no measurements yet: train first, then render")
+        imported = bundle.config is None
+        mend = "import the arrays too" if imported else "train first, then render"
+        raise UserError(f"{bundle_path} holds no measurements to draw: {mend}")
     drawn = figures(bundle) if still else {}
     folder = Path(out) if out is not None else Path(bundle_path) / "figures"
     try_folder(folder)
