@@ -194,7 +194,7 @@ def test_pending_cells_are_said_to_be_missing(synthetic, tmp_path):
 
 
 def test_what_cannot_be_written_is_refused(synthetic, tmp_path):
-    with pytest.raises(UserError, match="holds no measurements to draw"):
+    with pytest.raises(UserError, match="holds no measurements yet"):
         export_published(synthetic("empty", states=lambda v, s: "pending"), tmp_path / "a")
     assert not (tmp_path / "a").exists()
     run = synthetic("run")
