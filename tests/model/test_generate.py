@@ -106,6 +106,11 @@ def test_numbers_compile_nothing_anew():
     assert program._cache_size() == compiled
 
 
+def test_every_seed_that_is_allowed_draws():
+    drawn = generate(model(), prompt(2), length=4, seed=2**32 - 1)
+    assert drawn.shape == (2, 4)
+
+
 def test_no_length_is_no_token():
     assert generate(model(), prompt(2), length=0).shape == (2, 0)
 

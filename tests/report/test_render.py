@@ -108,7 +108,7 @@ def test_nothing_to_animate_is_said(bundle_of, tmp_path):
 def test_nothing_measured_yet_is_said(bundle_of, tmp_path):
     bundle = bundle_of(("plain",), (0,), validations=0, checkpoints=())
     for formats in (STILL, ("gif",), ("png", "svg", "gif")):
-        with pytest.raises(UserError, match="no measurements yet"):
+        with pytest.raises(UserError, match="no measurements to draw"):
             render(bundle, tmp_path / "out", formats)
     assert not (tmp_path / "out").exists()
 

@@ -4,6 +4,7 @@ import dataclasses as dc
 import hashlib
 import io
 import json
+import lzma
 import math
 import pathlib
 import re
@@ -107,7 +108,14 @@ def _read_npz(
                     )
                 with archive.open(member) as packed:
                     arrays[name] = _read_array(path, name, packed, member.file_size)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise UserError(f"{path} is damaged ({error}): fetch it again") from error
     return arrays, others
 
@@ -126,6 +134,8 @@ def _read_array(path: pathlib.Path, name: str, packed: Any, size: int) -> np.nda
         raise UserError(
             f"{path}: {name} holds pickled objects, which could run code: save it as numbers"
         )
+    if any(n < 0 for n in shape) or max(shape, default=0) > size:
+        raise UserError(f"{path}: {name} is cut off, or damaged: fetch it again")
     count = math.prod(shape)
     if count * dtype.itemsize > size:
         raise UserError(f"{path}: {name} is cut off, or damaged: fetch it again")

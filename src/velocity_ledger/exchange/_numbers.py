@@ -50,7 +50,10 @@ def agreement(
     for (text, seed), (a, b) in pairs.items():
         labels = [str(n) for n in a.dims if n in a.coords and n in b.coords]
         other_steps |= dict.fromkeys(n for n in labels if not a[n].equals(b[n]))
-        a, b = xr.align(a, b, join="inner")
+        # Only along what both number: probes may differ in size.
+        for label in labels:
+            both = np.intersect1d(a[label].values, b[label].values)
+            a, b = a.sel({label: both}), b.sel({label: both})
         for name in dict.fromkeys(str(n) for n in [*a.variables, *b.variables]):
             if name not in a.variables or name not in b.variables:
                 only[name not in a.variables][name] = None

@@ -104,12 +104,15 @@ def write_imported(
 
 def check_new(out: pathlib.Path) -> None:
     """Raise `UserError` unless `out` is free, or an empty folder."""
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file: choose another --out")
-    if (out / MANIFEST).exists():
-        raise UserError(f"{out} holds a run already: choose another --out")
-    if out.exists() and any(out.iterdir()):
-        raise UserError(f"{out} is not empty: choose another --out")
+    try:
+        if out.exists() and not out.is_dir():
+            raise UserError(f"{out} is a file: choose another --out")
+        if (out / MANIFEST).exists():
+            raise UserError(f"{out} holds a run already: choose another --out")
+        if out.exists() and any(out.iterdir()):
+            raise UserError(f"{out} is not empty: choose another --out")
+    except OSError as error:
+        raise UserError(f"cannot look into {out}: {error.strerror or error}") from error
 
 
 def _writer(text: str) -> Any:

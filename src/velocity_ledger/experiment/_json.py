@@ -36,8 +36,9 @@ def plain(value: Any) -> Any:
 
 
 def dumps(value: Any, *, indent: int | None = 2) -> str:
-    """Write `value` as strict JSON."""
-    return json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
+    """Write `value` as strict JSON; half a surrogate pair, which no UTF-8 has, as its escape."""
+    text = json.dumps(plain(value), indent=indent, allow_nan=False, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def loads(text: str) -> Any:

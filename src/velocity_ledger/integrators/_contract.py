@@ -108,9 +108,9 @@ class Context:
 class Info:
     """What one sub-update did, for recorders; an integrator shows all that it wants seen here.
 
-    `increment` is the field's output, `raw_step` the step proposed before the geometry acts,
-    `step` the realised one (the steps add up to x_n - x_0), `velocity` the velocity after the
-    sub-update or None where there is none.
+    `increment` is the field's output as the geometry reads it, `raw_step` the step proposed before
+    the geometry acts, `step` the realised one (the steps add up to x_n - x_0), `velocity` the
+    velocity after the sub-update or None where there is none.
     """
 
     increment: Any

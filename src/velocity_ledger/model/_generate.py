@@ -44,7 +44,14 @@ def generate(
     kept = vocabulary if top_k is None else min(top_k, vocabulary)
     graphdef, state = nnx.split(model)
     drawn = _generated(
-        graphdef, state, window, prompt.shape[1], jnp.float32(temperature), seed, length, kept
+        graphdef,
+        state,
+        window,
+        prompt.shape[1],
+        jnp.float32(temperature),
+        np.uint32(seed),
+        length,
+        kept,
     )
     return np.asarray(drawn, np.int32)
 

@@ -83,7 +83,14 @@ def lay_out(
 def mix(
     a: Float[np.ndarray, "*shape"], b: Float[np.ndarray, "*shape"], share: float
 ) -> Float[np.ndarray, "*shape"]:
-    """(1 - share) a + share b; of two Gram matrices it is one again."""
+    """(1 - share) a + share b; of two Gram matrices it is one again.
+
+    At either end it is that end, also beside what is not known.
+    """
+    if share <= 0.0:
+        return a
+    if share >= 1.0:
+        return b
     return (1.0 - share) * a + share * b
 
 

@@ -61,7 +61,9 @@ def rule_of(record: Mapping[str, Any]) -> Rule:
         if h != 1:
             words = f"takes {_percent(h)} of the push, then forgets it"
         return Rule("plain", f"x ← x + {_times(h)}f", words, h, euler=True, flat=True)
-    if ball and flat and h is not None:
+    # A velocity that starts elsewhere is not what its first push makes of it.
+    at_rest = str(held.get("start", "zero")).strip("'\"") == "zero"
+    if ball and flat and h is not None and at_rest:
         return _ledger(held, h)
     found = re.search(r"`([^`]+)`", str(record.get("description", "")))
     equation = found.group(1) if found else ""

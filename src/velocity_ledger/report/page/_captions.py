@@ -1,6 +1,9 @@
 """What the moving pictures show, in words: for those who do not see them, and below them."""
 
+from collections.abc import Sequence
+
 from velocity_ledger.experiment import Bundle
+from velocity_ledger.report.motion._path_forming import common_steps
 from velocity_ledger.report.motion._walk import walks
 from velocity_ledger.report.page._numbers import listed, number
 
@@ -16,25 +19,39 @@ def captions(bundle: Bundle, name: str) -> tuple[str, str]:
             "The plane is that of the path’s two principal axes, fitted on the recorded states: "
             "a projection, the rest of the path is not seen."
         )
+    elif any(walk.known for walk in found):
+        plane = (
+            "Where directions were recorded the plane is that of the path’s two principal axes; "
+            "elsewhere mean lengths and mean angles are laid out, turning left and right in turn."
+        )
     else:
         plane = (
             "No directions were recorded: mean lengths and mean angles are laid out in a plane, "
             "turning left and right in turn."
         )
-    ends = [
-        f"{walk.variant.text} turns by {number(turn, 1)}° on average"
-        for walk in found
-        if (turn := walk.looks[walk.last].numbers.get("turning_angle")) is not None
-    ]
+
+    def ends(steps: Sequence[int]) -> str:
+        turns = [
+            walk.looks[step].numbers.get("turning_angle")
+            for walk, step in zip(found, steps, strict=True)
+        ]
+        return "; ".join(
+            f"{walk.variant.text} turns by {number(turn, 1)}° on average"
+            for walk, turn in zip(found, turns, strict=True)
+            if turn is not None
+        )
+
     if name == "one_step":
         what = f"A point walks the path of {who}, sub-update by sub-update"
-        alt = f"{what}. {'; '.join(ends)}." if ends else f"{what}."
+        said = ends([walk.last for walk in found])
+        alt = f"{what}. {said}." if said else f"{what}."
         return alt, f"What one sub-update does: {who} as last measured, {cell}. {plane}"
     if name == "path_forming":
-        first = min((min(walk.looks) for walk in found), default=0)
-        last = max((walk.last for walk in found), default=0)
+        steps = common_steps(found)
+        first, last = steps[0], steps[-1]
         what = f"The path of {who} from training step {first:,} to step {last:,}"
-        alt = f"{what}. At the end {'; '.join(ends)}." if ends else f"{what}."
+        said = ends([last] * len(found))
+        alt = f"{what}. At the end {said}." if said else f"{what}."
         return alt, (
             f"The path forming over training: {who}, {cell}, steps {first:,} to {last:,}. {plane}"
         )

@@ -64,7 +64,7 @@ DEFINITIONS = (
     ),
     Definition(
         "Increment", "|f_k|", "units of the residual stream",
-        "What the sub-update’s field returns, before the integrator makes a step of it.",
+        "What the field returns, as the geometry reads it, before a step is made of it.",
     ),
     Definition(
         "Null model", "f_k = |f_k| e_k, e_k orthonormal", "that of each quantity",

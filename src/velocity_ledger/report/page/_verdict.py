@@ -45,6 +45,9 @@ def _headline(
         for v in bundle.variants
         if str(_axes(v).get("momentum", "Euler")).partition("(")[0] != "Euler"
     }
+    # What diverged is in the tables, and no headline.
+    lost = {r.variant for r in rows if "diverged" in r.state and "finished" not in r.state}
+    turns = {text: m for text, m in turns.items() if text not in lost}
     others = [text for text in turns if text != first]
     other = next((text for text in others if text in with_velocity), others[0] if others else None)
     chosen = [text for text in (other, first) if text in turns]
@@ -54,6 +57,9 @@ def _headline(
         headline = f"Steps of {_short(chosen[0])} turn by {means[0]} on average"
         if len(chosen) > 1:
             headline += f", those of {_short(chosen[1])} by {means[1]}"
+        read = {r.variant: r.checkpoint for r in rows}
+        if len({read[text] for text in chosen}) > 1:
+            headline += ", read at different steps"
         if any(null is None for null in nulls):
             return headline, "There is no null model to compare with."
         words = listed([f"{number(null, 1)}°" for null in nulls])
@@ -202,10 +208,10 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
             continue
         own = by.get((reference, "path_length"))
         share = ""
-        if row.variant != reference and own is not None and own.mean.mean > 0:
+        if row.variant != reference and own is not None and own.mean.mean > 0 and _alike(m, own):
             share = f" ({number(m.mean.mean / own.mean.mean, 2)} of that)"
         lengths.append(
-            Markup("<b>{}</b> for {}{}").format(number(m.mean.mean, 1), _name(row.variant), share)
+            Markup("<b>{}</b> for {}{}").format(number(m.mean.mean, 1), _named(row), share)
         )
     if lengths:
         counts = sorted({m.mean.n for m in by.values()})
@@ -220,7 +226,7 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
             Markup("<b>{}{}</b> for {}").format(
                 number(m.mean.mean, m.quantity.digits),
                 "°" if name == "turning_angle" else "",
-                _name(row.variant),
+                _named(row),
             )
             for row in rows
             if (m := by.get((row.variant, name))) is not None
@@ -229,6 +235,12 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
             said.append(Markup(words).format(_join(values)))
     if not said:
         return Markup("No path has been measured yet.")
+    steps = {r.variant: r.checkpoint for r in rows if (r.variant, "path_length") in by}
+    if len(set(steps.values())) > 1:
+        read = listed(
+            [f"step {step:,} of {_short(text)}" for text, step in steps.items() if step is not None]
+        )
+        said.append(f"These were read at different steps, and do not compare: {read}.")
     if not any(name == "straightness" for _, name in by):
         said.append("Straightness is not known: no chord was recorded.")
     if len(lengths) > 1:
@@ -237,6 +249,13 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
             "that of the stream; angles and ratios are."
         )
     return _sentences(said)
+
+
+def _alike(a: Measured, b: Measured) -> bool:
+    """Whether two variants were measured at one step, on the same seeds."""
+    return a.variant.checkpoint == b.variant.checkpoint and set(a.variant.cells) == set(
+        b.variant.cells
+    )
 
 
 def _nulls(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup:
@@ -260,7 +279,7 @@ def _nulls(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Marku
                 Markup("straightness <b>{}</b>").format(signed(straight.from_null.mean, 3))
             )
         if words:
-            parts.append(Markup("{}: {}").format(_name(row.variant), Markup(", ").join(words)))
+            parts.append(Markup("{}: {}").format(_named(row), Markup(", ").join(words)))
     if parts:
         return Markup(
             "An update has a path of its own, whatever it learned: the null model runs the same "

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from velocity_ledger._files import try_folder, write_aside
+from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import Bundle, notes, open_bundle, summary
 from velocity_ledger.report._data import variants as measured_variants
 from velocity_ledger.report.motion import write_animations
@@ -40,11 +41,13 @@ def write_page(
     """
     bundle = open_bundle(bundle_path)
     path = Path(out) if out is not None else Path(bundle_path) / NAME
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: name a file for --out, for example {path / NAME}")
     try_folder(path.parent)
     with tempfile.TemporaryDirectory(prefix="velocity-ledger-") as folder:
         pictures = [moving(gif) for gif in write_animations(bundle, Path(folder))]
     text = page(bundle, pictures)
-    write_aside(path, lambda aside: aside.write_text(text, encoding="utf-8"))
+    write_aside(path, lambda aside: aside.write_bytes(text.encode("utf-8", "replace")))
     return path
 
 
@@ -115,7 +118,7 @@ def _samples(bundle: Bundle) -> list[dict[str, Any]]:
         about = [
             words.format(sample[name])
             for name, words in names.items()
-            if sample.get(name) is not None
+            if isinstance(sample.get(name), (int, float))
         ]
         found.append(
             {
