@@ -105,9 +105,10 @@ def _preset(words: Sequence[str]) -> Preset | None:
 
 
 def _recorded(verb: type[Verb], words: Sequence[str]) -> ExperimentConfig | None:
-    """For `--resume` without a preset, the configuration that the run was begun with."""
+    """For `--resume` or `--add` without a preset, the configuration that the run was begun with."""
     out = _value("--out", words)
-    if not issubclass(verb, Training) or "--resume" not in words or out is None:
+    goes_on = "--resume" in words or "--add" in words
+    if not issubclass(verb, Training) or not goes_on or out is None:
         return None
     if _value("--preset", words) is not None or not Path(out).is_dir():
         return None

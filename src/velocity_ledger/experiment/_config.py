@@ -1,12 +1,46 @@
 """An experiment as a value, and its presets, without JAX: the command line reads it."""
 
 import dataclasses as dc
+import math
+from typing import Literal
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.training._config import TrainingConfig
 
 FOUR = ("plain", "ledger", "ngpt-lite", "ngpt-ledger")
+
+
+Match = Literal["none", "params", "flops"]
+By = Literal["width", "depth"]
+
+
+@dc.dataclass(frozen=True)
+class SweepConfig:
+    """A short search for each variant's learning rate, the same budget for all."""
+
+    rates: tuple[float, ...] = ()
+    """Peak learning rates tried for every variant; none for no sweep."""
+    steps: int = 100
+    """Steps of each trial, a whole schedule in small: warm-up in proportion, then the cosine."""
+    seeds: tuple[int, ...] = (1000,)
+    """Seeds of the trials, none of which may be a seed of the run."""
+
+    def __post_init__(self) -> None:
+        for rate in self.rates:
+            if not (rate > 0 and math.isfinite(rate)):
+                raise UserError(f"a sweep's rates are numbers above 0, got {rate}")
+        if len(set(self.rates)) < len(self.rates):
+            raise UserError("a rate is named twice in the sweep")
+        if len(self.rates) == 1:
+            raise UserError("a sweep compares rates: name at least two")
+        if self.steps < 1:
+            raise UserError(f"sweep steps must be at least 1, got {self.steps}")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise UserError("name the sweep's seeds, each once")
+        for seed in self.seeds:
+            if not 0 <= seed < 2**32:
+                raise UserError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
 
 
 @dc.dataclass(frozen=True)
@@ -26,8 +60,19 @@ class ExperimentConfig:
 
     sample: int = 300
     """Characters that each cell writes with its best weights at its end; 0 for none."""
+    match: Match = "none"
+    """Also train the reference enlarged to each variant's parameters, or to its FLOPs a token."""
+    match_by: By = "width"
+    """What of the reference is enlarged: its width, MLP in proportion, or its layers."""
+    sweep: SweepConfig = SweepConfig()
 
     def __post_init__(self) -> None:
+        both = sorted(set(self.sweep.seeds) & set(self.seeds)) if self.sweep.rates else []
+        if both:
+            raise UserError(
+                f"seed {both[0]} is of the run and of its sweep: a rate must not be chosen on the "
+                "cells it is for"
+            )
         if self.sample < 0:
             raise UserError(f"sample must not be negative, got {self.sample}")
         if not self.variants:

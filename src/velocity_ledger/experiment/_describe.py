@@ -39,6 +39,11 @@ def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
     return _at_depth(count_parameters, integrator, config)
 
 
+def forward_flops(integrator: Integrator, config: ModelConfig) -> int:
+    """Return the operations of the forward pass for one token at full context."""
+    return _at_depth(GPT.flops_per_token, integrator, config)
+
+
 def _at_depth(count: Callable[[Any], int], integrator: Integrator, config: ModelConfig) -> int:
     """A count of a model, exact at any depth: all layers are alike, so each adds the same."""
 
@@ -63,14 +68,15 @@ def describe(config: ExperimentConfig) -> list[dict[str, Any]]:
     variants = variants_of(config.variants)
     for variant in variants:
         if variant.file is not None:
-            try_variant(variant, dc.replace(config.model, layers=1))
+            try_variant(variant, dc.replace(variant.configure(config).model, layers=1))
     return [_described(variant, config) for variant in variants]
 
 
 def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
     integrator = variant.integrator
+    config = variant.configure(config)
     parameters = parameter_count(integrator, config.model)
-    forward = _at_depth(GPT.flops_per_token, integrator, config.model)
+    forward = forward_flops(integrator, config.model)
     tokens = config.training.batch * config.model.context
     return {
         "variant": variant.text,

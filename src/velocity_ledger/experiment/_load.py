@@ -8,7 +8,7 @@ from typing import Any
 
 from velocity_ledger.corpus import Vocabulary
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment import _weights
+from velocity_ledger.experiment import _own, _weights
 from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
 from velocity_ledger.experiment._manifest import CellRecord, refuse_imported
@@ -35,7 +35,8 @@ def load_cell(path: str | os.PathLike[str], cell: str) -> GPT:
             "records: restore the file, or run the cell again"
         )
     variant = next(v for v in bundle.variants if v["text"] == record.variant)
-    model = GPT(model_config(bundle), recorded_integrator(bundle.path, variant), rngs=record.seed)
+    integrator = recorded_integrator(bundle.path, variant)
+    model = GPT(model_config(bundle, record.variant), integrator, rngs=record.seed)
     model.import_weights(weights)
     return model
 
@@ -82,12 +83,13 @@ def vocabulary_of_record(record: Mapping[str, Any], where: pathlib.Path) -> Voca
     return vocabulary
 
 
-def model_config(bundle: Bundle) -> ModelConfig:
-    """Return the shape of the run's models, with the vocabulary of its corpus."""
+def model_config(bundle: Bundle, variant: str) -> ModelConfig:
+    """Return the shape of a variant's models, with the vocabulary of the run's corpus."""
     refuse_imported(bundle.manifest, bundle.path, _LACKS)
     config = bundle.config
     assert config is not None
-    return dc.replace(config.model, vocabulary=bundle.manifest["vocabulary"]["size"])
+    own = _own.configure(config, _own.split(variant)[1])
+    return dc.replace(own.model, vocabulary=bundle.manifest["vocabulary"]["size"])
 
 
 def _with_weights(path: str | os.PathLike[str]) -> Bundle:

@@ -156,8 +156,14 @@ def _check_parts(manifest: dict[str, Any], folder: pathlib.Path) -> None:
         config = config_from_dict(manifest["configuration"])
     except UserError as error:
         raise UserError(f"{path}: {error}; restore it, or run again") from error
-    grid = {(variant, seed) for variant in config.variants for seed in config.seeds}
-    if set(texts) != set(config.variants) or {(c.variant, c.seed) for c in cells} != grid:
+    # A run adds variants of its own: the reference in the sizes of the others.
+    grid = {(variant, seed) for variant in texts for seed in config.seeds}
+    whole = (
+        set(texts) >= set(config.variants)
+        if config.match != "none"
+        else set(texts) == set(config.variants)
+    )
+    if not whole or {(c.variant, c.seed) for c in cells} != grid:
         raise UserError(
             f"{path} is damaged (its cells are not those of its configuration): restore it, or "
             "run again"
@@ -265,9 +271,11 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     if origin is tuple and isinstance(value, (list, tuple)):
         inner = args if args[-1] is not Ellipsis else (args[0],) * len(value)
         return tuple(_value(a, v, name) for a, v in zip(inner, value, strict=True))
+    if origin is typing.Literal and value in args:
+        return value
     if hint is float and _is_a(value, int):
         return float(value)
-    if not _is_a(value, hint):
+    if origin is not None or not _is_a(value, hint):
         raise UserError(f"the manifest's configuration is damaged at {name}")
     return value
 

@@ -20,7 +20,11 @@ from velocity_ledger.experiment._cells import (
     write_cell,
 )
 from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.experiment._describe import count_own_parameters, parameter_count
+from velocity_ledger.experiment._describe import (
+    count_own_parameters,
+    forward_flops,
+    parameter_count,
+)
 from velocity_ledger.experiment._files import clear_asides, locked, try_folder
 from velocity_ledger.experiment._ledger import Ledger
 from velocity_ledger.experiment._manifest import (
@@ -35,8 +39,16 @@ from velocity_ledger.experiment._manifest import (
     read_manifest,
     refuse_imported,
 )
+from velocity_ledger.experiment._match import Matched, with_matches
 from velocity_ledger.experiment._repair import unreadable
 from velocity_ledger.experiment._sample import draw_sample, write_sample
+from velocity_ledger.experiment._sweep import (
+    at_rate,
+    best_rate,
+    is_swept,
+    read_trials,
+    run_sweep,
+)
 from velocity_ledger.experiment._trial import first_line, try_variant
 from velocity_ledger.experiment._variants import (
     Variant,
@@ -46,7 +58,7 @@ from velocity_ledger.experiment._variants import (
     keep_files,
     variants_of,
 )
-from velocity_ledger.model import GPT, ModelConfig
+from velocity_ledger.model import GPT
 from velocity_ledger.telemetry import null_of_checkpoint, path_dataset
 from velocity_ledger.training import (
     LEARNED,
@@ -78,6 +90,7 @@ def run_experiment(
     out: pathlib.Path,
     *,
     resume: bool = False,
+    add: bool = False,
     stop_after: int | None = None,
     command: Sequence[str] = (),
     progress: Callable[[str], Progress] = RichProgress,
@@ -95,6 +108,11 @@ def run_experiment(
 
     With `resume` a run goes on: on the corpus it recorded, leaving finished cells as they are, but
     for those whose files are gone or damaged: these go on from their checkpoint, or begin again.
+    With `add` it also takes in the variants and seeds that it has not had: all of it must agree in
+    everything else.
+
+    With `config.sweep` each variant's learning rate is found first, by trials kept in `sweep.json`;
+    with `config.match` the reference is also trained in the sizes of the others.
 
     Raises `UserError` for a negative `stop_after`, a configuration or a variant that cannot run,
     an `out` that cannot be written, holds something else, is being written by another process, or
@@ -104,7 +122,8 @@ def run_experiment(
         raise UserError(f"stop_after must not be negative, got {stop_after}")
     variants = variants_of(config.variants)
     config = dc.replace(config, variants=tuple(v.text for v in variants))
-    recorded = _check_out(config, out, variants, resume)
+    resume = resume or add
+    recorded = _check_out(config, out, variants, resume, add)
     fresh = not out.exists()
     try_folder(out)
     say = _once(notify)
@@ -118,13 +137,17 @@ def run_experiment(
                     raise UserError(_exists(out))
                 ledger, corpus = _begin(config, out, variants, list(command), say)
             else:
-                ledger, corpus = _go_on(config, out, list(command), say)
+                ledger, corpus = _go_on(config, out, variants, list(command), say)
         except UserError:
             if fresh and not (out / MANIFEST).exists():
                 _remove(out)
             raise
-        model_config = dc.replace(config.model, vocabulary=corpus.vocabulary.size)
-        grid = _Grid(config, model_config, corpus, ledger, stop_after, say)
+        config = _with_vocabulary(_configuration(ledger.manifest), corpus)
+        variants = variants_of([v["text"] for v in ledger.manifest["variants"]])
+        grid = _Grid(config, corpus, ledger, stop_after, say)
+        signal = grid.sweep(variants, progress, should_stop)
+        if signal is not None:
+            return 128 + signal
         for seed in config.seeds:
             for variant in variants:
                 cell = ledger.cells[f"{variant.text}/{seed}"]
@@ -150,7 +173,11 @@ def run_experiment(
 
 
 def _check_out(
-    config: ExperimentConfig, out: pathlib.Path, variants: Sequence[Variant], resume: bool
+    config: ExperimentConfig,
+    out: pathlib.Path,
+    variants: Sequence[Variant],
+    resume: bool,
+    add: bool,
 ) -> dict[str, Any] | None:
     """Return the manifest to go on with, None for a new run."""
     if out.exists() and not out.is_dir():
@@ -162,24 +189,32 @@ def _check_out(
             raise UserError(f"{out} is not empty and holds no run: choose another --out")
         return None
     if not (out / MANIFEST).exists():
-        raise UserError(f"{out} holds no run to resume: leave out --resume to begin one")
+        raise UserError(
+            f"{out} holds no run to go on with: leave out --resume or --add to begin one"
+        )
     manifest = read_manifest(out)
     refuse_imported(manifest, out, "cannot go on: choose another --out, without --resume")
     found = differences(config_from_dict(manifest["configuration"]), config)
     found = [d for d in found if d[0] != "corpus" or not _same_corpus(manifest, config)]
+    if add:
+        found = [d for d in found if d[0] not in ("variants", "seeds")]
     if found:
         what = "; ".join(f"{name} {_shown(a)}, not {_shown(b)}" for name, a, b in found[:3])
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
         raise UserError(
-            f"{out} was begun with {what}{more}: resume with the same configuration, or choose "
-            "another --out"
+            f"{out} was begun with {what}{more}: resume with the same configuration, "
+            f"{'--add variants and seeds, ' if _only_more(found) else ''}or choose another --out"
         )
     check_files(out, variants, manifest)
     return manifest
 
 
+def _only_more(found: Sequence[tuple[str, Any, Any]]) -> bool:
+    return {name for name, _, _ in found} <= {"variants", "seeds"}
+
+
 def _exists(out: pathlib.Path) -> str:
-    return f"{out} holds a run already: add --resume to go on with it, or choose another --out"
+    return f"{out} holds a run already: give --resume to go on with it, or choose another --out"
 
 
 def _shown(value: Any) -> str:
@@ -203,10 +238,11 @@ def _begin(
 ) -> tuple[Ledger, Corpus]:
     corpus = load_corpus(config.corpus, allow_fallback=config.allow_fallback, notify=notify)
     check_length(corpus, config.model.context)
-    model_config = dc.replace(config.model, vocabulary=corpus.vocabulary.size)
+    sized = _with_vocabulary(config, corpus)
+    variants, matches = with_matches(variants, sized)
+    _say_matches(matches, config, notify)
     for variant in variants:
-        try_variant(variant, model_config)
-    counts = {v.text: parameter_count(v.integrator, model_config) for v in variants}
+        try_variant(variant, variant.configure(sized).model)
     files = keep_files(out, variants)
     session = _session(command)
     manifest = {
@@ -221,23 +257,8 @@ def _begin(
             "size": corpus.vocabulary.size,
             "sha256": corpus.vocabulary.sha256,
         },
-        "variants": [
-            {
-                "text": v.text,
-                "slug": v.slug,
-                "description": describe_text(v),
-                "axes": describe_axes(v.integrator),
-                "parameters": counts[v.text],
-                "integrator_parameters": count_own_parameters(v.integrator, model_config),
-                "file": files.get(v.text),
-            }
-            for v in variants
-        ],
-        "cells": [
-            dc.asdict(CellRecord(variant=v.text, slug=v.slug, seed=seed))
-            for seed in config.seeds
-            for v in variants
-        ],
+        "variants": [_variant_record(v, sized, matches, files) for v in variants],
+        "cells": _cells(variants, config),
         "sessions": [session],
     }
     ledger = Ledger(out, manifest)
@@ -245,8 +266,98 @@ def _begin(
     return ledger, corpus
 
 
+def _variant_record(
+    variant: Variant,
+    config: ExperimentConfig,
+    matches: Mapping[str, Matched],
+    files: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any]:
+    """What the manifest says of a variant; `config` knows the vocabulary."""
+    own = variant.configure(config)
+    match = matches.get(variant.text)
+    return {
+        "text": variant.text,
+        "slug": variant.slug,
+        "description": describe_text(variant),
+        "axes": describe_axes(variant.integrator),
+        "parameters": parameter_count(variant.integrator, own.model),
+        "flops_per_token_forward": forward_flops(variant.integrator, own.model),
+        "integrator_parameters": count_own_parameters(variant.integrator, own.model),
+        "sub_updates": own.model.layers * len(variant.integrator.splitting.kinds),
+        "peak_rate": None if is_swept(variant, config) else own.training.peak_rate,
+        "own": dict(variant.own),
+        "match": None if match is None else dc.asdict(match),
+        "file": files.get(variant.text),
+    }
+
+
+def _configuration(manifest: Mapping[str, Any]) -> ExperimentConfig:
+    found = manifest["configuration"]
+    return found if isinstance(found, ExperimentConfig) else config_from_dict(found)
+
+
+def _cells(variants: Sequence[Variant], config: ExperimentConfig) -> list[dict[str, Any]]:
+    return [
+        dc.asdict(CellRecord(variant=v.text, slug=v.slug, seed=seed))
+        for seed in config.seeds
+        for v in variants
+    ]
+
+
+def _with_vocabulary(config: ExperimentConfig, corpus: Corpus) -> ExperimentConfig:
+    return dc.replace(config, model=dc.replace(config.model, vocabulary=corpus.vocabulary.size))
+
+
+def _say_matches(
+    matches: Mapping[str, Matched], config: ExperimentConfig, notify: Callable[[str], None]
+) -> None:
+    what = "parameters" if config.match == "params" else "FLOPs a token"
+    for variant, match in matches.items():
+        off = 100 * (match.size / match.wanted - 1)
+        notify(
+            f"{variant} has {match.wanted:,} {what}: matched by {match.text}, "
+            f"{match.size:,} ({off:+.1f} %)"
+        )
+
+
+def _joined(
+    manifest: dict[str, Any],
+    config: ExperimentConfig,
+    out: pathlib.Path,
+    given: Sequence[Variant],
+    corpus: Corpus,
+    notify: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return a manifest that also has the variants and seeds given, what it had as it was."""
+    recorded = config_from_dict(manifest["configuration"])
+    known = {v["text"]: v for v in manifest["variants"]}
+    joined = dc.replace(
+        recorded,
+        variants=(*recorded.variants, *(v.text for v in given if v.text not in known)),
+        seeds=(*recorded.seeds, *(s for s in config.seeds if s not in recorded.seeds)),
+    )
+    if joined == recorded:
+        return manifest
+    sized = _with_vocabulary(joined, corpus)
+    texts = [*known, *(v.text for v in given if v.text not in known)]
+    variants, matches = with_matches(variants_of(texts), sized)
+    new = [v for v in variants if v.text not in known]
+    _say_matches({k: m for k, m in matches.items() if k not in known}, joined, notify)
+    for variant in new:
+        try_variant(variant, variant.configure(sized).model)
+    files = keep_files(out, variants)
+    records = [known.get(v.text) or _variant_record(v, sized, matches, files) for v in variants]
+    there = {(c["variant"], c["seed"]): c for c in manifest["cells"]}
+    cells = [there.get((c["variant"], c["seed"]), c) for c in _cells(variants, joined)]
+    return manifest | {"configuration": joined, "variants": records, "cells": cells}
+
+
 def _go_on(
-    config: ExperimentConfig, out: pathlib.Path, command: list[str], notify: Callable[[str], None]
+    config: ExperimentConfig,
+    out: pathlib.Path,
+    variants: Sequence[Variant],
+    command: list[str],
+    notify: Callable[[str], None],
 ) -> tuple[Ledger, Corpus]:
     # Read again: only now does the lock keep it from changing.
     manifest = read_manifest(out)
@@ -267,6 +378,7 @@ def _go_on(
         notify(f"resuming in another environment ({'; '.join(changed)}): bits may differ")
     if manifest.get("source", {}).get("sha256") != session["source"]["sha256"]:
         notify("resuming with another version of velocity-ledger's source: bits may differ")
+    manifest = _joined(manifest, config, out, variants, corpus, notify)
     sessions = [*manifest.get("sessions", []), session]
     ledger = Ledger(out, manifest | {"sessions": sessions})
     ledger.write()
@@ -307,15 +419,47 @@ class _Grid:
     def __init__(
         self,
         config: ExperimentConfig,
-        model_config: ModelConfig,
         corpus: Corpus,
         ledger: Ledger,
         stop_after: int | None,
         notify: Callable[[str], None],
     ) -> None:
-        self.config, self.model_config, self.corpus = config, model_config, corpus
+        self.config, self.corpus = config, corpus
         self.ledger, self.stop_after, self.notify = ledger, stop_after, notify
         self.data = Data(corpus.train, corpus.val)
+        self.rates: dict[str, float] = {}
+
+    def own(self, variant: Variant) -> ExperimentConfig:
+        """The configuration of a variant's cells, at the rate that the sweep found."""
+        config = variant.configure(self.config)
+        rate = self.rates.get(variant.text)
+        if rate is None:
+            return config
+        return dc.replace(config, training=at_rate(config.training, rate))
+
+    def sweep(
+        self,
+        variants: Sequence[Variant],
+        progress: Callable[[str], Progress],
+        should_stop: Callable[[], int | None],
+    ) -> int | None:
+        """Find the rates that are to be found; return the signal that interrupted, if one did."""
+        out, records = self.ledger.folder, self.ledger.manifest["variants"]
+        swept = [v for v in variants if is_swept(v, self.config)]
+        signal = run_sweep(out, self.config, swept, self.data, self.own, progress, should_stop)
+        if signal is not None or not swept:
+            return signal
+        trials = read_trials(out)
+        for variant in swept:
+            rate = best_rate(trials, variant.text)
+            if rate is None:
+                rate = min(self.config.sweep.rates)
+                self.notify(f"{variant.text} diverged at every rate: it goes on at {rate:g}")
+            self.rates[variant.text] = rate
+        for record in records:
+            record["peak_rate"] = self.rates.get(record["text"], record.get("peak_rate"))
+        self.ledger.write()
+        return None
 
     def run(
         self,
@@ -333,7 +477,8 @@ class _Grid:
             folder.mkdir(parents=True, exist_ok=True)
             ledger.update(name, state="running", reason=None, message=None)
         # One seed draws one parameter alike in every variant: the runs are paired.
-        model = GPT(self.model_config, variant.integrator, rngs=cell.seed)
+        own = self.own(variant)
+        model = GPT(own.model, variant.integrator, rngs=cell.seed)
 
         def save(found: Snapshot | Run) -> dict[str, Any]:
             self._write(folder, variant, cell.seed, model, found)
@@ -349,7 +494,7 @@ class _Grid:
             run = train(
                 model,
                 self.data,
-                self.config.training,
+                own.training,
                 seed=cell.seed,
                 folder=folder,
                 resume=resume,
@@ -385,7 +530,7 @@ class _Grid:
         if not length or cell.best_val is None or kept.get("step") == cell.best_step:
             return
         try:
-            model = GPT(self.model_config, variant.integrator, rngs=cell.seed)
+            model = GPT(self.own(variant).model, variant.integrator, rngs=cell.seed)
             model.import_weights(_weights.read_weights(folder / _weights.NAME)[0])
             record = draw_sample(model, step=cell.best_step, length=length, corpus=self.corpus)
         except Exception as error:
@@ -405,6 +550,7 @@ class _Grid:
         The weights go first, and say themselves which loss they reproduce: whoever reads between
         two writes is not misled.
         """
+        own = self.own(variant)
         about: dict[str, Any] = {
             "variant": variant.text,
             "seed": seed,
@@ -414,7 +560,7 @@ class _Grid:
         if found.best is not None:
             metadata = about | {
                 "vocabulary_sha256": self.corpus.vocabulary.sha256,
-                "config": self.config,
+                "config": own,
                 "format": FORMAT,
             }
             weights = model.export_weights(found.best)
@@ -435,7 +581,7 @@ class _Grid:
             learned=learned,
             attributes=about
             | {
-                "config": self.config,
+                "config": own,
                 "null_model": "the integrator over mutually orthogonal increments of the measured "
                 "mean lengths, with what it had learned by that checkpoint",
             },
@@ -453,7 +599,7 @@ class _Grid:
                     paths,
                     step,
                     variant.integrator,
-                    width=self.model_config.width,
+                    width=self.own(variant).model.width,
                     parameters={name: jnp.asarray(value) for name, value in own.items()},
                 )
         except Exception as error:

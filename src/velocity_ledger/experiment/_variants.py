@@ -10,6 +10,8 @@ from typing import Any
 
 from velocity_ledger import integrators
 from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import _own
+from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._files import sha256, write_aside
 from velocity_ledger.experiment._manifest import slugs
 from velocity_ledger.integrators import Composition, Integrator
@@ -20,7 +22,7 @@ _FILE_FORM = re.compile(r"^(?P<path>.+\.py):(?P<rest>[^:]*)$")
 
 @dc.dataclass(frozen=True)
 class Variant:
-    """An integrator of a run."""
+    """An integrator of a run, and what its cells set for themselves."""
 
     text: str
     """Text form, the same however the user wrote it."""
@@ -28,22 +30,41 @@ class Variant:
     integrator: Integrator
     file: pathlib.Path | None
     """The user's own file that it comes from."""
+    own: Mapping[str, Any] = dc.field(default_factory=dict)
+    """Settings that differ from the run's, by dotted name."""
+
+    @property
+    def form(self) -> str:
+        """The text form of the integrator alone."""
+        return _own.split(self.text)[0]
+
+    def configure(self, config: ExperimentConfig) -> ExperimentConfig:
+        """Return the run's configuration as this variant's cells have it.
+
+        Raises `UserError` where its settings do not go with the run's.
+        """
+        return _own.configure(config, self.own)
 
 
 def variants_of(texts: Sequence[str]) -> list[Variant]:
     """Read the text forms of a run.
 
-    Raises `UserError` where one cannot be read, or two are the same integrator.
+    Raises `UserError` where one cannot be read, or two are the same variant.
     """
-    read = [integrators.parse(text) for text in texts]
-    canonical = [integrators.text(integrator) for integrator in read]
+    parts = [_own.split(text) for text in texts]
+    read = [integrators.parse(form) for form, _ in parts]
+    owns = [own for _, own in parts]
+    canonical = [
+        _own.join(integrators.text(integrator), own)
+        for integrator, own in zip(read, owns, strict=True)
+    ]
     for i, text in enumerate(canonical):
         if text in canonical[:i]:
             first = texts[canonical.index(text)]
             raise UserError(f"{first!r} and {texts[i]!r} are the same variant: leave one out")
     return [
-        Variant(text, slug, integrator, integrators.source_of(integrator))
-        for text, slug, integrator in zip(canonical, slugs(canonical), read, strict=True)
+        Variant(text, slug, integrator, integrators.source_of(integrator), own)
+        for text, slug, integrator, own in zip(canonical, slugs(canonical), read, owns, strict=True)
     ]
 
 
@@ -59,7 +80,7 @@ def describe_axes(integrator: Integrator) -> dict[str, str]:
 
 def describe_text(variant: Variant) -> str:
     """Return the sentence that describes a variant: the registry's, or its class's own."""
-    name = re.split(r"[(:]", variant.text)[0]
+    name = re.split(r"[(:]", variant.form)[0]
     if variant.file is None and name in integrators.names():
         return integrators.summary(name)
     return (type(variant.integrator).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
@@ -67,7 +88,7 @@ def describe_text(variant: Variant) -> str:
 
 def sources_of(variant: Variant) -> tuple[str, ...]:
     """Return the BibTeX entries of the papers that a variant comes from; none for a user's own."""
-    name = re.split(r"[(:]", variant.text)[0]
+    name = re.split(r"[(:]", variant.form)[0]
     known = variant.file is None and name in integrators.names()
     return integrators.sources(name) if known else ()
 
@@ -115,9 +136,10 @@ def recorded_integrator(bundle: pathlib.Path, record: Mapping[str, Any]) -> Inte
     else from the copy in the bundle. Raises `UserError` where both have changed or are gone.
     """
     file = record.get("file")
+    form, _ = _own.split(record["text"])
     if file is None:
-        return integrators.parse(record["text"])
-    match = _FILE_FORM.match(record["text"])
+        return integrators.parse(form)
+    match = _FILE_FORM.match(form)
     if match is None:
         raise UserError(f"the manifest of {bundle} is damaged (variant {record['text']!r})")
     places = (pathlib.Path(file["path"]), bundle / file["copy"])

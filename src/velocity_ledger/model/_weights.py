@@ -26,7 +26,7 @@ def export_weights(model: "GPT", params: Any = None) -> dict[str, np.ndarray]:
     for path, variable in nnx.to_flat_state(state):
         value = np.asarray(_value(variable))
         for name, part in _split(path, value, model.config.scan):
-            out[name] = np.ascontiguousarray(part)
+            out[name] = np.array(part, order="C")  # ascontiguousarray would give a scalar an axis
     return dict(sorted(out.items()))
 
 

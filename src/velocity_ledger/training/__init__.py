@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from velocity_ledger.training._optimizer import (
         optimizer as optimizer,
         schedule as schedule,
+        swept_optimizer as swept_optimizer,
         warmup_steps as warmup_steps,
     )
     from velocity_ledger.training._progress import (
@@ -61,6 +62,7 @@ __getattr__, __dir__, __all__ = lazy(
         "optimizer": "_optimizer",
         "schedule": "_optimizer",
         "stop_signals": "_signals",
+        "swept_optimizer": "_optimizer",
         "train": "_train",
         "validation_batches": "_validation",
         "warmup_steps": "_optimizer",

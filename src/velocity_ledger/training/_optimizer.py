@@ -1,8 +1,13 @@
 """The published recipe: clipping, AdamW, linear warm-up and a cosine."""
 
+import dataclasses as dc
 import functools
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import optax
+from jaxtyping import Array
 
 from velocity_ledger.training._config import TrainingConfig
 
@@ -37,4 +42,36 @@ def optimizer(config: TrainingConfig) -> optax.GradientTransformation:
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
         optax.adamw(schedule(config), weight_decay=config.weight_decay),
+    )
+
+
+class _Rate(NamedTuple):
+    rate: Array
+
+
+def swept_optimizer(config: TrainingConfig, rate: float) -> optax.GradientTransformation:
+    """As `optimizer` with its schedule scaled to a peak of `rate`, which its state holds.
+
+    Optimizers of one configuration and several rates share their update, and so one program.
+    """
+    base = _swept(config)
+
+    def init(params: Any) -> Any:
+        return (*base.init(params)[:-1], _Rate(jnp.float32(rate)))
+
+    return optax.GradientTransformationExtraArgs(init, base.update)
+
+
+@functools.cache
+def _swept(config: TrainingConfig) -> optax.GradientTransformation:
+    unit = dc.replace(config, peak_rate=1.0, final_rate=config.final_rate / config.peak_rate)
+
+    def scale(updates: Any, state: _Rate, params: Any = None) -> tuple[Any, _Rate]:
+        del params
+        return jax.tree.map(lambda u: state.rate.astype(u.dtype) * u, updates), state
+
+    return optax.chain(
+        optax.clip_by_global_norm(config.clip),
+        optax.adamw(schedule(unit), weight_decay=config.weight_decay),
+        optax.GradientTransformation(lambda params: _Rate(jnp.float32(1.0)), scale),
     )

@@ -49,18 +49,26 @@ def all_finite(tree: Any) -> jax.Array:
     return jnp.all(jnp.array([jnp.all(jnp.isfinite(x)) for x in floating] or [True]))
 
 
-@functools.lru_cache(maxsize=16)
 def training_step(
     graphdef: Any, optimizer: optax.GradientTransformation
 ) -> Callable[..., tuple[Any, Any, jax.Array]]:
     """The compiled step of every model of this structure under this optimizer.
+
+    Optimizers that share their `update`, and differ in their initial state alone, share it.
 
     `step(params, state, rest, tokens, root, index)` returns the new parameters, the new optimizer
     state and the mean cross-entropy before the update. `params` and `state` are donated. The
     dropout key is `root` with `index`, the number of updates so far, folded in.
     """
     # Line searches and plateau rules read the loss; others ignore it.
-    update = optax.with_extra_args_support(optimizer).update
+    reads_loss = isinstance(optimizer, optax.GradientTransformationExtraArgs)
+    return _compiled(graphdef, optimizer.update, reads_loss)
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(
+    graphdef: Any, update: Callable[..., Any], reads_loss: bool
+) -> Callable[..., tuple[Any, Any, jax.Array]]:
 
     def step(
         params: Any, state: Any, rest: Any, tokens: Any, root: Any, index: Any
@@ -72,9 +80,8 @@ def training_step(
             return jnp.mean(token_losses(model(tokens[:, :-1], key=key), tokens[:, 1:]))
 
         loss, gradient = jax.value_and_grad(objective)(params)
-        updates, state = update(
-            gradient, state, params, value=loss, grad=gradient, value_fn=objective
-        )
+        extra = {"value": loss, "grad": gradient, "value_fn": objective} if reads_loss else {}
+        updates, state = update(gradient, state, params, **extra)
         params = optax.apply_updates(params, updates)
         model: Any = nnx.merge(graphdef, params, rest)
         project = getattr(getattr(model, "integrator", None), "project", None)

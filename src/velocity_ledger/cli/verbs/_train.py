@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment._config import FOUR, ExperimentConfig
+from velocity_ledger.experiment._config import FOUR, By, ExperimentConfig, Match, SweepConfig
 
 TrackerName = Literal["tensorboard", "wandb"]
 
@@ -33,6 +33,7 @@ class Training(Settings):
     """Characters that each cell writes with its best weights at its end; 0 for none."""
     out: Path | None = None
     """The run's folder; by default named after the preset, below `runs/`."""
+    sweep: SweepConfig = SweepConfig()
     resume: Flag = False
     """Go on with the run in that folder, on the corpus recorded there; with `--out` and without
     `--preset`, its configuration is the default."""
@@ -44,6 +45,11 @@ class Training(Settings):
     def experiment(self) -> ExperimentConfig:
         """The grid of cells these options name."""
         raise NotImplementedError
+
+    @property
+    def adds(self) -> bool:
+        """Whether the run in that folder takes in further variants and seeds."""
+        return False
 
     def folder(self) -> Path:
         """Where the run goes."""
@@ -59,12 +65,13 @@ class Training(Settings):
             config,
             out,
             resume=self.resume,
+            add=self.adds,
             stop_after=self.stop_after,
             command=command,
             trackers=_trackers(self.track, out),
         )
         if status >= 128:
-            words = shlex.join([*command, *([] if self.resume else ["--resume"])])
+            words = shlex.join([*command, *([] if self.resume or self.adds else ["--resume"])])
             print(f"stopped, and saved; to go on: {words}", file=sys.stderr)
             return status
         print(table(open_bundle(out)))
@@ -80,6 +87,7 @@ class Training(Settings):
             corpus=self.corpus,
             allow_fallback=self.allow_fallback,
             sample=self.sample,
+            sweep=self.sweep,
         )
 
 
@@ -88,20 +96,35 @@ class Compare(Training):
     """Train every variant at every seed, measure the paths, and end with the table.
 
     The run's folder holds the manifest, and per cell the measurements, the best weights and a
-    checkpoint; `--resume` goes on where an interrupted run stopped.
+    checkpoint; `--resume` goes on where an interrupted run stopped, `--add` with more variants or
+    seeds. A variant may have settings of its own, as `"plain with model.width=132"`.
 
     For example:
         velocity-ledger compare --preset quick --variants plain "ledger(mu=0.95)" --seeds 0 1
+        velocity-ledger compare --match params --sweep.rates 1e-3 3e-3 6e-3 --out runs/fair
+        velocity-ledger compare --out runs/fair --add --variants nesterov
     """
 
     variants: tuple[str, ...] = FOUR
     """Text forms: `ledger`, `ledger(mu=.95)`, `./mine.py:Mine`; the first is the reference."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Each seed draws weights, windows and dropout; cells of one seed are paired."""
+    match: Match = "none"
+    """Also train the first variant enlarged to each other's parameters, or FLOPs a token."""
+    match_by: By = "width"
+    """What of it is enlarged: its width, hidden units in proportion, or its layers."""
+    add: Flag = False
+    """Add these variants and seeds to the run in that folder, and train what is missing; with
+    `--out` and without `--preset`, its configuration is the default."""
+
+    @property
+    def adds(self) -> bool:
+        return self.add
 
     def experiment(self) -> ExperimentConfig:
         """The grid of cells these options name."""
-        return self._config(self.variants, self.seeds)
+        config = self._config(self.variants, self.seeds)
+        return dc.replace(config, match=self.match, match_by=self.match_by)
 
     def folder(self) -> Path:
         """Where the run goes."""

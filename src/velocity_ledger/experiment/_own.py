@@ -1,0 +1,101 @@
+"""What a variant sets for itself: `plain with model.width=132 training.peak_rate=0.002`."""
+
+import dataclasses as dc
+import re
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.training._config import TrainingConfig
+
+_FORM = re.compile(r"^(?P<form>.*?)\s+with\s+(?P<own>\S+=.*)$", re.DOTALL)
+_NOT_ONES_OWN = {"model.vocabulary", "model.context"}
+"""What decides which tokens are predicted, from how many others."""
+_RULE = ("training.peak_rate", "training.final_rate", "training.warmup", "training.weight_decay",
+         "training.clip")  # fmt: skip
+"""What of the training is a variant's own; what it is shown and how it is measured never is."""
+
+
+def _hints() -> dict[str, Any]:
+    found = {}
+    for room, cls in (("model", ModelConfig), ("training", TrainingConfig)):
+        hints = typing.get_type_hints(cls)
+        for field in dc.fields(cls):
+            name = f"{room}.{field.name}"
+            if name in _RULE or (room == "model" and name not in _NOT_ONES_OWN):
+                found[name] = hints[field.name]
+    return found
+
+
+def split(text: str) -> tuple[str, dict[str, Any]]:
+    """Return an integrator's text form and what the variant sets for itself, in one order.
+
+    Raises `UserError` for a setting that is unknown, no variant's own, or of another kind.
+    """
+    match = _FORM.match(text)
+    if match is None:
+        return text, {}
+    hints, given = _hints(), {}
+    for word in match["own"].split():
+        name, equals, value = word.partition("=")
+        if not equals or name not in hints:
+            raise UserError(f"{text!r}: {name} is no variant's own: it may set {', '.join(hints)}")
+        if name in given:
+            raise UserError(f"{text!r} sets {name} twice")
+        given[name] = _read(hints[name], name, value)
+    return match["form"], ordered(given)
+
+
+def ordered(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in the order of the configuration's fields."""
+    return {name: own[name] for name in _hints() if name in own}
+
+
+def join(form: str, own: Mapping[str, Any]) -> str:
+    """Return the text that `split` takes apart."""
+    if not own:
+        return form
+    return f"{form} with {' '.join(f'{name}={_written(value)}' for name, value in own.items())}"
+
+
+def configure(config: ExperimentConfig, own: Mapping[str, Any]) -> ExperimentConfig:
+    """Return the configuration of a variant's cells."""
+    rooms: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
+    for name, value in own.items():
+        room, _, field = name.partition(".")
+        rooms[room][field] = value
+    return dc.replace(
+        config,
+        model=dc.replace(config.model, **rooms["model"]),
+        training=dc.replace(config.training, **rooms["training"]),
+    )
+
+
+def _read(hint: Any, name: str, text: str) -> Any:
+    """Return a value as its annotation wants it."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        if text in args:
+            return text
+        raise UserError(f"{name} is one of {', '.join(map(str, args))}, got {text!r}")
+    if origin in (types.UnionType, typing.Union):
+        if text.lower() == "none":
+            return None
+        return _read(next(a for a in args if a is not types.NoneType), name, text)
+    if hint is bool:
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise UserError(f"{name} is true or false, got {text!r}")
+    try:
+        return hint(text)
+    except (TypeError, ValueError):
+        kind = "a whole number" if hint is int else "a number"
+        raise UserError(f"{name} is {kind}, got {text!r}") from None
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)

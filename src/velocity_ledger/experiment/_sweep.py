@@ -1,0 +1,170 @@
+"""Each variant's learning rate, by short trials on seeds that the run does not use."""
+
+import dataclasses as dc
+import math
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import _json
+from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.experiment._files import write_aside
+from velocity_ledger.experiment._variants import Variant
+from velocity_ledger.model import GPT
+from velocity_ledger.training import Data, Progress, TrainingConfig, swept_optimizer, train
+
+NAME = "sweep.json"
+_RATE = "training.peak_rate"
+
+
+@dc.dataclass(frozen=True)
+class Trial:
+    """One variant trained for a short schedule at one rate; `val` is None where it diverged."""
+
+    variant: str
+    rate: float
+    seed: int
+    val: float | None
+    """Nats a token at the end of the trial."""
+
+
+def read_trials(bundle: pathlib.Path) -> list[Trial]:
+    """Return the trials of a bundle's sweep; none where there was none.
+
+    Raises `UserError` where the file is damaged.
+    """
+    path = bundle / NAME
+    if not path.exists():
+        return []
+    try:
+        record = _json.loads(path.read_text(encoding="utf-8"))
+        trials = [Trial(**trial) for trial in record["trials"]]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: delete it and resume; its trials run anew") from error
+    good = all(
+        isinstance(t.variant, str)
+        and _is_number(t.rate)
+        and isinstance(t.seed, int)
+        and (t.val is None or _is_number(t.val))
+        for t in trials
+    )
+    if not good:
+        raise UserError(f"{path} is damaged: delete it and resume; its trials run anew")
+    return trials
+
+
+def means(trials: Sequence[Trial], variant: str) -> dict[float, float]:
+    """Return a variant's mean validation at each rate, nats a token; infinite where one diverged.
+
+    The rates in ascending order.
+    """
+    rates = sorted({t.rate for t in trials if t.variant == variant})
+    found = {}
+    for rate in rates:
+        values = [t.val for t in trials if t.variant == variant and t.rate == rate]
+        whole = [v for v in values if v is not None]
+        found[rate] = math.fsum(whole) / len(whole) if len(whole) == len(values) else math.inf
+    return found
+
+
+def best_rate(trials: Sequence[Trial], variant: str) -> float | None:
+    """Return the rate of a variant's lowest mean validation; None where every one diverged."""
+    by = means(trials, variant)
+    rate = min(by, key=lambda r: by[r], default=None)
+    return None if rate is None or not math.isfinite(by[rate]) else rate
+
+
+def at_edge(trials: Sequence[Trial], variant: str) -> bool:
+    """Whether a variant's best rate is the lowest or the highest that was tried."""
+    rates = list(means(trials, variant))
+    return best_rate(trials, variant) in (rates[0], rates[-1]) if rates else False
+
+
+def at_rate(training: TrainingConfig, rate: float) -> TrainingConfig:
+    """Return a schedule scaled to a peak of `rate`: the final rate stays in proportion."""
+    final = training.final_rate * (rate / training.peak_rate)
+    return dc.replace(training, peak_rate=rate, final_rate=final)
+
+
+def in_small(training: TrainingConfig, steps: int) -> TrainingConfig:
+    """Return the schedule of a trial: all of it in `steps`, validated at its end."""
+    return dc.replace(
+        training,
+        steps=steps,
+        warmup=round(training.warmup * steps / training.steps),
+        val_every=steps,
+        checkpoint_every=steps,
+        telemetry_at=(),
+        patience=None,
+    )
+
+
+def is_swept(variant: Variant, config: ExperimentConfig) -> bool:
+    """Whether the sweep is to find a variant's rate: not where it sets its own."""
+    return bool(config.sweep.rates) and _RATE not in variant.own
+
+
+def run_sweep(
+    bundle: pathlib.Path,
+    config: ExperimentConfig,
+    variants: Sequence[Variant],
+    data: Data,
+    own_config: Callable[[Variant], ExperimentConfig],
+    progress: Callable[[str], Progress],
+    should_stop: Callable[[], int | None],
+) -> int | None:
+    """Run the trials that are missing; return the signal that interrupted them, if one did."""
+    wanted = [
+        (variant, rate, seed)
+        for variant in variants
+        if is_swept(variant, config)
+        for rate in config.sweep.rates
+        for seed in config.sweep.seeds
+    ]
+    trials = read_trials(bundle)
+    there = {(t.variant, t.rate, t.seed) for t in trials}
+    todo = [w for w in wanted if (w[0].text, w[1], w[2]) not in there]
+    for k, (variant, rate, seed) in enumerate(todo):
+        signal = should_stop()
+        if signal is not None:
+            return signal
+        own = own_config(variant)
+        training = in_small(own.training, config.sweep.steps)
+        run = train(
+            GPT(own.model, variant.integrator, rngs=seed),
+            data,
+            training,
+            seed=seed,
+            optimizer=swept_optimizer(training, rate),
+            progress=progress(f"trial {k + 1}/{len(todo)}: {variant.text} at {rate:g}"),
+            should_stop=should_stop,
+        )
+        if run.reason == "interrupted":
+            return run.signal
+        val = float(run.history.val_loss[-1]) if run.reason == "finished" else None
+        trials.append(Trial(variant.text, rate, seed, val))
+        _write(bundle, config, trials)
+    return None
+
+
+def _write(bundle: pathlib.Path, config: ExperimentConfig, trials: Sequence[Trial]) -> None:
+    sweep = config.sweep
+    record: Mapping[str, Any] = {
+        "budget": {
+            "rates": list(sweep.rates),
+            "seeds": list(sweep.seeds),
+            "steps": sweep.steps,
+            "trials_a_variant": len(sweep.rates) * len(sweep.seeds),
+            "tokens_a_variant": len(sweep.rates) * len(sweep.seeds) * sweep.steps
+            * config.training.batch * config.model.context,
+        },
+        "chosen_by": "lowest mean validation (nats a token) at the end of the trials",
+        "trials": [dc.asdict(trial) for trial in trials],
+    }  # fmt: skip
+    text = _json.dumps(record) + "\n"
+    write_aside(bundle / NAME, lambda aside: aside.write_text(text, encoding="utf-8"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
