@@ -7,7 +7,13 @@ import numpy as np
 import optax
 import pytest
 
-from velocity_ledger.training import TrainingConfig, optimizer, schedule, warmup_steps
+from velocity_ledger.training import (
+    TrainingConfig,
+    optimizer,
+    schedule,
+    swept_optimizer,
+    warmup_steps,
+)
 
 PAPER = TrainingConfig()
 
@@ -74,3 +80,20 @@ def test_optimizer_clips_then_takes_the_adam_step() -> None:
 def test_optimizer_is_one_object_for_equal_configurations() -> None:
     assert optimizer(PAPER) is optimizer(dc.replace(PAPER))
     assert isinstance(optimizer(PAPER), optax.GradientTransformation)
+
+
+def test_a_swept_rate_is_that_schedule_and_shares_the_program():
+    config = TrainingConfig(steps=20, warmup=4, peak_rate=2e-3, final_rate=1e-4)
+    scaled = dc.replace(config, peak_rate=6e-3, final_rate=3e-4)
+    rules = [swept_optimizer(config, 6e-3), optimizer(scaled)]
+    assert rules[0].update is swept_optimizer(config, 1e-3).update
+    params = {"w": jnp.linspace(-1.0, 1.0, 8)}
+    held = [(params, rule.init(params)) for rule in rules]
+    for step in range(12):
+        gradient = {"w": jnp.sin(params["w"] * (step + 1)) * 3.0}
+        for k, (rule, (now, state)) in enumerate(zip(rules, held, strict=True)):
+            change, state = rule.update(gradient, state, now)
+            held[k] = (optax.apply_updates(now, change), state)
+        a, b = held[0][0]["w"], held[1][0]["w"]
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+    assert not np.allclose(held[0][0]["w"], params["w"])

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
         FOUR as FOUR,
         PRESETS as PRESETS,
         ExperimentConfig as ExperimentConfig,
+        SweepConfig as SweepConfig,
     )
     from velocity_ledger.experiment._describe import describe as describe
+    from velocity_ledger.experiment._fairness import no_ranking as no_ranking
     from velocity_ledger.experiment._imported import (
         check_new as check_new,
         write_imported as write_imported,
@@ -47,11 +49,13 @@ __getattr__, __dir__, __all__ = lazy(
         "CellRecord": "_manifest",
         "ExperimentConfig": "_config",
         "Row": "_summary",
+        "SweepConfig": "_config",
         "cell_metadata": "_load",
         "check_new": "_imported",
         "describe": "_describe",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",
+        "no_ranking": "_fairness",
         "notes": "_summary",
         "open_bundle": "_bundle",
         "run_experiment": "_run",

@@ -12,7 +12,7 @@ from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.training._config import TrainingConfig
 
-_FORM = re.compile(r"^(?P<form>.*?)\s+with\s+(?P<own>\S+=.*)$", re.DOTALL)
+_FORM = re.compile(r"^(?P<form>.*)\s+with\s+(?P<own>[A-Za-z_.]+=.*)$", re.DOTALL)
 _NOT_ONES_OWN = {"model.vocabulary", "model.context"}
 """What decides which tokens are predicted, from how many others."""
 _RULE = ("training.peak_rate", "training.final_rate", "training.warmup", "training.weight_decay",

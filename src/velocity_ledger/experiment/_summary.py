@@ -2,11 +2,13 @@
 
 import dataclasses as dc
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from velocity_ledger._table import aligned
 from velocity_ledger.experiment._bundle import Bundle
 from velocity_ledger.experiment._cells import NULLS
+from velocity_ledger.experiment._fairness import fairness_notes, no_ranking
 from velocity_ledger.experiment._manifest import CellRecord
 from velocity_ledger.telemetry import Interval, paired_difference, summarise
 
@@ -31,6 +33,12 @@ class Row:
     bits_per_character: float | None
     difference: Interval | None
     """Best validation minus the first variant's, paired by seed; None for the first."""
+    peak_rate: float | None
+    """Learning rate after warm-up."""
+    match: str | None
+    """The first variant in this one's size, where the run trains that."""
+    match_difference: Interval | None
+    """Best validation minus that of `match`, paired by seed."""
     best_step: float | None
     step: int
     """Steps done, by the cell that has done fewest."""
@@ -52,19 +60,24 @@ class Row:
 def summary(bundle: Bundle) -> list[Row]:
     """Return one row a variant, from the bundle alone; a bundle half done gives rows too."""
     reference = bundle.variants[0]["text"] if bundle.variants else ""
-    return [_row(bundle, v["text"], reference, v.get("parameters")) for v in bundle.variants]
+    return [_row(bundle, v, reference) for v in bundle.variants]
 
 
 def table(bundle: Bundle) -> str:
     """Return the summary as plain text: quality, then paths beside their null model, then notes."""
     rows = summary(bundle)
     first = rows[0].variant if rows else ""
+    swept = bundle.config is not None and bool(bundle.config.sweep.rates)
+    several = swept or len({r.peak_rate for r in rows}) > 1
+    matched = any(r.match is not None for r in rows)
     quality = [
-        ("variant", "cells", "parameters", "best val, nats", "bits/char",
-         f"minus {first} [95 %]", "best step"),
+        ("variant", "cells", "parameters", *(("rate",) * several), "best val, nats", "bits/char",
+         f"minus {first} [95 %]", *((f"minus {first} of its size",) * matched), "best step"),
         *(
-            (r.variant, r.state, _whole(r.parameters), _number(r.best_val, 4),
-             _number(r.bits_per_character, 4), _interval(r.difference), _whole(r.best_step))
+            (r.variant, r.state, _whole(r.parameters),
+             *((f"{r.peak_rate:g}" if r.peak_rate else "-",) * several), _number(r.best_val, 4),
+             _number(r.bits_per_character, 4), _interval(r.difference),
+             *((_interval(r.match_difference),) * matched), _whole(r.best_step))
             for r in rows
         ),
     ]  # fmt: skip
@@ -82,7 +95,9 @@ def table(bundle: Bundle) -> str:
     return "\n".join([aligned(quality), "", aligned(paths), "", *notes(bundle)])
 
 
-def _row(bundle: Bundle, variant: str, reference: str, parameters: int | None) -> Row:
+def _row(bundle: Bundle, record: Mapping[str, Any], reference: str) -> Row:
+    variant = record["text"]
+    match = (record.get("match") or {}).get("text")
     cells = _used(bundle, variant)
     values = [c.best_val for c in cells if c.best_val is not None]
     steps = [float(c.best_step) for c in cells if c.best_step is not None]
@@ -93,10 +108,13 @@ def _row(bundle: Bundle, variant: str, reference: str, parameters: int | None) -
         variant=variant,
         state=_state([c for c in bundle.cells if c.variant == variant]),
         seeds=tuple(c.seed for c in cells),
-        parameters=parameters,
+        parameters=record.get("parameters"),
         best_val=best_val,
         bits_per_character=None if best_val is None else best_val / math.log(2),
         difference=None if variant == reference else _difference(bundle, variant, reference),
+        peak_rate=record.get("peak_rate"),
+        match=match,
+        match_difference=None if match is None else _difference(bundle, variant, match),
         best_step=_mean(steps),
         step=min((c.step for c in cells), default=0),
         last_validation=min((s for s in last.values() if s is not None), default=None),
@@ -215,13 +233,15 @@ def notes(bundle: Bundle) -> list[str]:
             found.append("One seed: the differences have no interval.")
         elif counts:
             found.append("Differences are paired by seed, with a 95 % Student interval.")
+        unfit = no_ranking(bundle, [*counts])
+        if unfit:
+            found.append(unfit)
+    found += fairness_notes(bundle)
     if config is not None:
         found.append(
             "Null model: the same integrator over mutually orthogonal increments of the measured "
             "mean lengths."
         )
-    if len({r.parameters for r in rows}) > 1:
-        found.append("The variants do not have the same number of parameters.")
     lost = [c for c in bundle.cells if c.state == "diverged"]
     if lost:
         where = ", ".join(f"{c.name} at step {c.step:,}" for c in lost)

@@ -57,7 +57,8 @@ def swept_optimizer(config: TrainingConfig, rate: float) -> optax.GradientTransf
     base = _swept(config)
 
     def init(params: Any) -> Any:
-        return (*base.init(params)[:-1], _Rate(jnp.float32(rate)))
+        of_all: Any = base.init(params)
+        return (*of_all[:-1], _Rate(jnp.float32(rate)))
 
     return optax.GradientTransformationExtraArgs(init, base.update)
 
@@ -66,7 +67,7 @@ def swept_optimizer(config: TrainingConfig, rate: float) -> optax.GradientTransf
 def _swept(config: TrainingConfig) -> optax.GradientTransformation:
     unit = dc.replace(config, peak_rate=1.0, final_rate=config.final_rate / config.peak_rate)
 
-    def scale(updates: Any, state: _Rate, params: Any = None) -> tuple[Any, _Rate]:
+    def scale(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         del params
         return jax.tree.map(lambda u: state.rate.astype(u.dtype) * u, updates), state
 

@@ -61,6 +61,8 @@ def _number(value: float | None, digits: int, sign: bool = False) -> Entry:
 
 def _quality(rows: Sequence[Row], index: dict[str, int]) -> Table:
     first = rows[0].variant if rows else ""
+    several = len({r.peak_rate for r in rows}) > 1
+    matched = any(r.match is not None for r in rows)
     entries = []
     for r in rows:
         late = f"{len(r.not_converged)} of {len(r.seeds)}" if r.seeds else UNKNOWN
@@ -69,10 +71,13 @@ def _quality(rows: Sequence[Row], index: dict[str, int]) -> Table:
                 _name(r.variant, index),
                 Entry(r.state or UNKNOWN, r.state),
                 _number(None if r.parameters is None else float(r.parameters), 0),
+                *[Entry(UNKNOWN if r.peak_rate is None else f"{r.peak_rate:g}", r.peak_rate)]
+                * several,
                 _number(r.best_val, 4),
                 _number(r.bits_per_character, 4),
                 _interval(r.difference, 4, sign=True),
                 _number(None if r.difference is None else r.difference.p, 3),
+                *[_interval(r.match_difference, 4, sign=True)] * matched,
                 _number(r.best_step, 0),
                 Entry(late, len(r.not_converged) / len(r.seeds) if r.seeds else None),
             ]
@@ -81,10 +86,13 @@ def _quality(rows: Sequence[Row], index: dict[str, int]) -> Table:
         Column("Variant", numeric=False),
         Column("Cells", numeric=False),
         Column("Parameters"),
+        *[Column("Learning rate", "peak")] * several,
         Column("Best validation", "nats per character"),
         Column("Best validation", "bits per character"),
         Column(f"Minus {first}", "nats per character, paired, 95 % interval"),
         Column("p", "of no difference"),
+        *[Column(f"Minus {first} of its size", "nats per character, paired, 95 % interval")]
+        * matched,
         Column("Best step", "mean over seeds"),
         Column("Not converged", "best is last"),
     ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from velocity_ledger.experiment import Bundle, Row, summary
+from velocity_ledger.experiment import Bundle, Row, no_ranking, summary
 from velocity_ledger.report.page._numbers import bounds, listed, number, signed
 from velocity_ledger.report.page._paths import Measured
 
@@ -24,7 +24,7 @@ def verdict(bundle: Bundle, measured: Sequence[Measured]) -> Verdict:
     rows = summary(bundle)
     by = {(m.variant.text, m.quantity.name): m for m in measured}
     said = {
-        "Quality": _quality(rows),
+        "Quality": _quality(bundle, rows),
         "Path": _path(rows, by),
         "Null model": _nulls(rows, by),
     }
@@ -98,7 +98,7 @@ def _sentences(parts: Sequence[str | Markup]) -> Markup:
     return Markup(" ").join(part for part in parts if part)
 
 
-def _quality(rows: Sequence[Row]) -> Markup:
+def _quality(bundle: Bundle, rows: Sequence[Row]) -> Markup:
     known = [r for r in rows if r.best_val is not None]
     if not known:
         return Markup("No cell has been validated yet, so nothing is known of quality.")
@@ -112,6 +112,9 @@ def _quality(rows: Sequence[Row]) -> Markup:
             ).format(_name(rows[0].variant), _join([_difference(r) for r in paired]))
         )
         said += _weight(paired)
+        counts = [r.difference.n for r in paired if r.difference is not None]
+        unfit = no_ranking(bundle, counts)
+        said += [unfit] if unfit else []
     else:
         losses = [
             Markup("{} nats per character for {}").format(number(r.best_val, 4), _named(r))
@@ -173,7 +176,7 @@ def _weight(paired: Sequence[Row]) -> list[str | Markup]:
     """How much the differences can bear."""
     single = [r for r in paired if r.difference is not None and r.difference.low is None]
     if len(single) == len(paired):
-        return ["One seed gives no interval, so this describes these runs and ranks nothing."]
+        return ["One seed gives no interval: this describes these runs."]
     said: list[str | Markup] = []
     several = [r for r in paired if r not in single]
     seeds = sorted({r.difference.n for r in several if r.difference is not None})

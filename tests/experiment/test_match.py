@@ -1,0 +1,75 @@
+"""The reference enlarged to the sizes of others."""
+
+import dataclasses as dc
+
+import pytest
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import ExperimentConfig
+from velocity_ledger.experiment._describe import forward_flops, parameter_count
+from velocity_ledger.experiment._match import TOLERANCE, with_matches
+from velocity_ledger.experiment._variants import variants_of
+from velocity_ledger.model import ModelConfig
+
+MODEL = ModelConfig(layers=3, width=16, heads=2, hidden=64, context=8, vocabulary=11)
+COST = {"params": parameter_count, "flops": forward_flops}
+
+
+def matched(*texts, match, by="width"):
+    config = ExperimentConfig(model=MODEL, variants=texts, match=match, match_by=by)
+    return with_matches(variants_of(texts), config)
+
+
+@pytest.mark.parametrize(
+    ("text", "match", "by"),
+    [
+        ("macaron", "params", "width"),
+        ("macaron", "params", "depth"),
+        ("heun", "flops", "width"),
+        ("rk4", "flops", "depth"),
+    ],
+)
+def test_no_other_size_of_the_reference_is_nearer(text, match, by):
+    variants, found = matched("plain", text, match=match, by=by)
+    m = found[text]
+    model = (
+        next(v for v in variants if v.text == m.text).configure(ExperimentConfig(model=MODEL)).model
+    )
+    cost, reference = COST[match], variants[0].integrator
+    wanted = cost(variants[1].integrator, MODEL)
+    size = cost(reference, model)
+    assert (m.wanted, m.size) == (wanted, size)
+
+    def other(k: int) -> int:
+        shape = (
+            dc.replace(MODEL, layers=model.layers + k)
+            if by == "depth"
+            else dc.replace(
+                MODEL, width=model.width + 2 * k, hidden=round((model.width + 2 * k) * 4)
+            )
+        )
+        return cost(reference, shape)
+
+    assert all(abs(size - wanted) <= abs(other(k) - wanted) for k in (-1, 1))
+    assert other(-1) < wanted + abs(size - wanted)
+
+
+def test_a_variant_of_the_same_size_needs_no_rival():
+    variants, found = matched("plain", "ledger", "yuriiformer", match="params")
+    sizes = [parameter_count(v.integrator, MODEL) for v in variants]
+    assert len(set(sizes)) > 1 and max(sizes) <= (1 + TOLERANCE) * sizes[0]
+    assert not found and len(variants) == 3
+
+
+def test_two_of_one_size_share_a_rival():
+    variants, found = matched("plain", "heun", "heun with training.clip=0.5", match="flops")
+    assert len(variants) == 4
+    assert {m.text for m in found.values()} == {variants[3].text}
+
+
+def test_a_size_that_depth_cannot_come_near_is_refused():
+    with pytest.raises(UserError, match="match by depth"):
+        matched("plain", "plain with model.width=6 model.hidden=1 model.layers=1", match="params")
+    with pytest.raises(UserError, match="match by width"):
+        matched("plain", "plain with model.width=20 model.hidden=20 model.layers=1",
+                match="params", by="depth")  # fmt: skip

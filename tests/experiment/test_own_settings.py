@@ -1,0 +1,64 @@
+"""What a variant sets for itself."""
+
+import dataclasses as dc
+
+import pytest
+
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment import PRESETS, describe
+from velocity_ledger.experiment._own import join, split
+from velocity_ledger.experiment._variants import variants_of
+
+SMOKE = PRESETS["smoke"]
+
+
+def test_settings_are_read_and_written_in_one_order():
+    text = "ledger(mu=0.8) with training.peak_rate=.002 model.width=48  model.scan=TRUE"
+    form, own = split(text)
+    assert form == "ledger(mu=0.8)"
+    assert own == {"model.width": 48, "model.scan": True, "training.peak_rate": 0.002}
+    again = join(form, own)
+    assert again == "ledger(mu=0.8) with model.width=48 model.scan=true training.peak_rate=0.002"
+    assert split(again) == (form, own)
+
+
+def test_a_form_without_settings_is_left_alone():
+    assert split("./a with b/mine.py:Mine(h=0.5)") == ("./a with b/mine.py:Mine(h=0.5)", {})
+
+
+def test_one_integrator_with_two_settings_is_two_variants():
+    plain, wide = variants_of(["plain", "plain with model.width=48"])
+    assert plain.integrator == wide.integrator and plain.slug != wide.slug
+    assert plain.configure(SMOKE) == SMOKE
+    assert wide.configure(SMOKE).model == dc.replace(SMOKE.model, width=48)
+
+
+def test_the_same_variant_twice_is_refused_however_it_is_written():
+    with pytest.raises(UserError, match="same variant"):
+        variants_of(["plain with training.peak_rate=1e-3", "plain with training.peak_rate=.001"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("plain with model.context=8", "model.context is no variant's own"),
+        ("plain with training.steps=8", "training.steps is no variant's own"),
+        ("plain with training.batch=8", "training.batch is no variant's own"),
+        ("plain with width=8", "width is no variant's own"),
+        ("plain with model.width=8 model.width=9", "twice"),
+        ("plain with model.width=wide", "a whole number"),
+        ("plain with model.scan=1", "true or false"),
+        ("plain with model.width=8 nonsense", "nonsense is no variant's own"),
+    ],
+)
+def test_what_no_variant_may_set_is_refused(text, words):
+    with pytest.raises(UserError, match=words):
+        split(text)
+
+
+def test_describe_counts_the_variant_as_it_is_set():
+    config = dc.replace(SMOKE, variants=("plain", "plain with model.layers=4"))
+    two, four = describe(config)
+    assert (two["layers"], four["layers"]) == (2, 4)
+    assert four["parameters"] > two["parameters"]
+    assert four["flops_per_step"] > two["flops_per_step"]
