@@ -170,16 +170,23 @@ def riemannian(mu, h=1.0):
     return states
 
 
-def ngpt(fields, x0, own):
-    """h = norm(h + alpha (norm(f) - h)), on a sphere of radius sqrt(width)."""
-    x = np.asarray(x0, np.float64)
-    r = x.shape[-1] ** 0.5
-    x = retract(x, r)
-    out = [x]
-    for k, field in enumerate(fields):
-        x = retract(x + own["alpha"][k] * (retract(field(x), r) - x), r)
-        out.append(x)
-    return np.stack(out)
+def ngpt(radius=None, own_alpha=False):
+    """h = norm(h + alpha (norm(f) - h)), alpha = |raw .05 sqrt(width)| or raw."""
+
+    def states(fields, x0, own):
+        x = np.asarray(x0, np.float64)
+        width = x.shape[-1]
+        r = radius or width**0.5
+        x = retract(x, r)
+        raw = np.asarray(own["alpha"], np.float64)
+        alpha = raw if own_alpha else np.abs(raw * 0.05 / (1 / width**0.5))
+        out = [x]
+        for k, field in enumerate(fields):
+            x = retract(x + alpha[k] * (retract(field(x), r) - x), r)
+            out.append(x)
+        return np.stack(out)
+
+    return states
 
 
 def staggered(fields, x0, own):
@@ -227,7 +234,7 @@ STATES = {
     "heun": heun(),
     "rk4": rk4(),
     "riemannian-ledger": riemannian(0.9),
-    "ngpt-step": ngpt,
+    "ngpt-step": ngpt(),
     "staggered": staggered,
     # On fields without layers a splitting has nothing to cut.
     "parallel": euler(),
@@ -244,6 +251,8 @@ STATES = {
     "heun(h=0.5)": heun(0.5),
     "rk4(h=0.5)": rk4(0.5),
     "ngpt-lite(alpha=0.05)": euler(alpha=True, radius=0),
+    "ngpt-step(radius=1.0)": ngpt(1.0),
+    "ngpt-step(absolute=False, rescaled=False)": ngpt(own_alpha=True),
     "ngpt-ledger(mu=0.5, radius=2.0)": heavy_ball(0.5, alpha=True, radius=2.0),
     "compose(heavy_ball(mu=0.3), sphere(), fixed(h=0.5))": heavy_ball(0.3, 0.5, radius=0),
 }

@@ -3,7 +3,7 @@
 import dataclasses as dc
 import re
 from collections.abc import Mapping
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from velocity_ledger.exchange._files import number, whole
 from velocity_ledger.experiment._config import ExperimentConfig
@@ -130,6 +130,8 @@ def _value(field: str, value: Any) -> Any:
     hint = _HINTS.get(field, int if field == "characters" else float)
     if hint is bool:
         return value if isinstance(value, bool) else None
+    if get_origin(hint) is Literal:
+        return value if isinstance(value, str) and value in get_args(hint) else None
     if hint is float:
         return number(value)
     if hint is int or hint == int | None:

@@ -264,6 +264,10 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     if dc.is_dataclass(hint) and isinstance(hint, type):
         return _build(hint, value, f"{name}.")
     origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        if value not in args:
+            raise UserError(f"the manifest's configuration is damaged at {name}")
+        return value
     if origin in (types.UnionType, typing.Union):
         if value is None:
             return None

@@ -145,9 +145,19 @@ def riemannian_ledger(
     return Composition(HeavyBall(mu), TangentSphere(radius), Alpha(alpha, h))
 
 
-def ngpt_step(alpha: Scalar = 0.05, h: Scalar = 1.0, radius: Scalar | None = None) -> Composition:
-    """nGPT's update alone: `x = norm(x + alpha (norm(f(x)) - x))`."""
-    return Composition(Euler(), TargetSphere(radius), Alpha(alpha, h))
+def ngpt_step(
+    alpha: Scalar = 0.05,
+    h: Scalar = 1.0,
+    radius: Scalar | None = None,
+    absolute: bool = True,
+    rescaled: bool = True,
+) -> Composition:
+    """nGPT's update alone: `x = norm(x + |alpha| (norm(f(x)) - x))`.
+
+    nGPT's own blocks read a stream of radius 1; without one it is sqrt(width), which other blocks
+    expect of what they read.
+    """
+    return Composition(Euler(), TargetSphere(radius), Alpha(alpha, h, absolute, rescaled))
 
 
 def parallel(h: Number = 1.0) -> Composition:

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from flax import nnx
 
 from velocity_ledger.integrators import Integrator, Parameter, Per, Splitting
+from velocity_ledger.model._attention import Attention, WithValues
 from velocity_ledger.model._config import ModelConfig
-from velocity_ledger.model._fields import MLP, Attention
 from velocity_ledger.model._keys import PathKeys
+from velocity_ledger.model._mlp import MLP
 from velocity_ledger.stream import Layer, SubUpdate, bind
 
 FIELDS = {"attention": Attention, "mlp": MLP, "mlp_after": MLP}
@@ -39,21 +40,32 @@ def values(owner: Mapping[str, Any]) -> dict[str, Any]:
 class Block(nnx.Module):
     """One layer of the GPT: its fields; how the stream is integrated is not its business."""
 
-    def __init__(self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys) -> None:
+    def __init__(
+        self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys, index: int = 0
+    ) -> None:
         pre_norm = integrator.pre_norm
         declared = declared_by(integrator, config)
         for name in integrator.splitting.fields:
-            setattr(self, name, FIELDS[name](config, pre_norm=pre_norm, keys=keys.at(name)))
+            made = FIELDS[name](config, pre_norm=pre_norm, keys=keys.at(name), index=index)
+            setattr(self, name, made)
         own = keys.at("integrator")
         self.integrator = nnx.Dict(
             layer=learned(declared, "layer", own.at("layer")),
             **{k: learned(declared, "sub_update", own.at(k)) for k in integrator.splitting.kinds},
         )
 
-    def sub_updates(self, splitting: Splitting, shared: Mapping[str, Any]) -> Layer:
-        """Return the layer as the stream runs it; `shared` is what the whole model learned."""
+    def sub_updates(
+        self, splitting: Splitting, shared: Mapping[str, Any], first_values: Any = None
+    ) -> Layer:
+        """Return the layer as the stream runs it; `shared` is what the whole model learned.
+
+        `first_values` are the first layer's, for attention that mixes them into its own.
+        """
         layer = {**shared, **values(self.integrator["layer"])}
-        fields = splitting.arrange({name: bind(getattr(self, name)) for name in splitting.fields})
+        own = {name: getattr(self, name) for name in splitting.fields}
+        if first_values is not None:
+            own["attention"] = WithValues(own["attention"], first_values)
+        fields = splitting.arrange({name: bind(field) for name, field in own.items()})
         return tuple(
             SubUpdate(field, layer | values(self.integrator[kind]), kind)
             for field, kind in zip(fields, splitting.kinds, strict=True)

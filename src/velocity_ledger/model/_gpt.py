@@ -17,6 +17,10 @@ from velocity_ledger.model._block import Block, declared_by, learned, stack, val
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._dropout import dropout
 from velocity_ledger.model._keys import PathKeys, fold_in_name
+from velocity_ledger.model._linear import linear
+from velocity_ledger.model._norm import norm
+from velocity_ledger.model._scale import Scale
+from velocity_ledger.model._unit_weights import unit_weights
 from velocity_ledger.record import Recorder
 from velocity_ledger.stream import run_layers
 
@@ -26,10 +30,11 @@ class Hyperparameter(nnx.Variable):
 
 
 class GPT(nnx.Module):
-    """Token and learned position embedding, layers of attention and MLP, norm, untied head.
+    """Token and position embedding, layers of attention and MLP, norm, head.
 
-    The same blocks serve every integrator. Dropout is on exactly when a `key` is given: there is
-    no training mode that could be left on.
+    What they are made of is the configuration's; with its defaults positions are learned, norms
+    LayerNorms, the head untied. The same blocks serve every integrator. Dropout is on exactly when
+    a `key` is given: there is no training mode that could be left on.
 
         model = GPT(ModelConfig(), ledger(mu=0.9), rngs=0)
         logits = model(tokens)
@@ -38,6 +43,8 @@ class GPT(nnx.Module):
     `rngs` is a seed or `nnx.Rngs`; every parameter draws its key from its path below it. With
     `config.scan` the layers are one stacked block, scanned over depth.
     Kernels are lecun-normal, biases 0, embeddings of std 1/sqrt(width), as in the published run.
+
+    Raises `UserError` where the integrator has no use for a setting.
     """
 
     def __init__(
@@ -45,21 +52,38 @@ class GPT(nnx.Module):
     ) -> None:
         key = rngs.params() if isinstance(rngs, nnx.Rngs) else jax.random.key(rngs)
         keys = PathKeys(key)
+        if config.norm_scaling and not integrator.pre_norm:
+            raise UserError(
+                f"norm_scaling divides the norms before attention and MLP, and {integrator} has "
+                "none: leave it out"
+            )
         self.config = config
         leaves, self._structure = jax.tree.flatten(integrator)
         self._hyperparameters = nnx.List([Hyperparameter(leaf) for leaf in leaves])
         declared = declared_by(integrator, config)
         self.token = nnx.Embed(config.vocabulary, config.width, rngs=keys.at("token").rngs())
-        self.position = nnx.Embed(config.context, config.width, rngs=keys.at("position").rngs())
+        self.position = (
+            nnx.Embed(config.context, config.width, rngs=keys.at("position").rngs())
+            if config.positions == "learned"
+            else None
+        )
         blocks = [
-            Block(config, integrator, keys=keys.at("blocks").at(i)) for i in range(config.layers)
+            Block(config, integrator, keys=keys.at("blocks").at(i), index=i)
+            for i in range(config.layers)
         ]
         self.blocks: Any = stack(blocks) if config.scan else nnx.List(blocks)
         self.learned = learned(declared, "model", keys.at("integrator"))
-        self.norm = nnx.LayerNorm(config.width, rngs=keys.at("norm").rngs())
-        self.head = nnx.Linear(
-            config.width, config.vocabulary, use_bias=False, rngs=keys.at("head").rngs()
+        self.norm = norm(config, keys.at("norm")) if config.final_norm else None
+        self.head = (
+            None
+            if config.tied
+            else linear(config, config.width, config.vocabulary, keys.at("head"), bias=False)
         )
+        self.logit_scale = (
+            Scale((config.vocabulary,), stored=config.width**-0.5) if config.logit_scale else None
+        )
+        if config.unit_weights:
+            nnx.update(self, unit_weights(nnx.state(self, nnx.Param)))
 
     @property
     def integrator(self) -> Integrator:
@@ -82,30 +106,57 @@ class GPT(nnx.Module):
         _check(tokens, self.config)
         tokens = jnp.asarray(tokens)
         time = tokens.shape[1]
-        x = self.token(tokens) + self.position(jnp.arange(time))
+        x = self.token(tokens)
+        if self.position is not None:
+            x = x + self.position(jnp.arange(time))
         if key is not None:
             x = dropout(x, self.config.dropout, fold_in_name(key, "embedding"))
         shared = values(self.learned)
-        scan = self.config.scan
+        scan, depth = self.config.scan, self.config.layers
         integrator = self.integrator
         cut = integrator.splitting
-        layers = (
-            self.blocks.sub_updates(cut, _repeat(shared, self.config.layers))
-            if scan
-            else [block.sub_updates(cut, shared) for block in self.blocks]
-        )
+
+        def layers(first_values: Any = None) -> Any:
+            if not scan:
+                return [block.sub_updates(cut, shared, first_values) for block in self.blocks]
+            return self.blocks.sub_updates(cut, *_repeat((shared, first_values), depth))
+
+        def mixing(x: Any) -> Any:
+            return layers(self._first_attention().values(x))
+
         x, recorded = run_layers(
-            layers,
+            layers(),
             x,
             integrator,
             scan=scan,
-            depth=self.config.layers,
+            depth=depth,
             record=record,
             key=None if key is None else fold_in_name(key, "stream"),
             inputs=tokens,
+            prepare=mixing if self.config.value_residual else None,
         )
-        logits = self.head(self.norm(x))
+        y = x if self.norm is None else self.norm(x)
+        logits = self.token.attend(y) if self.head is None else self.head(y)
+        if self.logit_scale is not None:
+            logits = logits * self.logit_scale().astype(logits.dtype)
         return logits if record is None else (logits, recorded)
+
+    def _first_attention(self) -> Any:
+        if not self.config.scan:
+            return self.blocks[0].attention
+        graph, state = nnx.split(self.blocks.attention)
+        return nnx.merge(graph, jax.tree.map(lambda leaf: leaf[0], state))
+
+    def project(self, params: Any) -> Any:
+        """Return the parameters as they must be after an optimizer step.
+
+        With `unit_weights`, every matrix's vectors along the width at length 1; then whatever the
+        integrator asks for. `params` is a nested dict or an `nnx.Param` state.
+        """
+        if self.config.unit_weights:
+            params = unit_weights(params)
+        own = self.integrator.project
+        return params if own is None else own(params)
 
     def flops_per_token(self) -> int:
         """Return the operations of the forward pass for one token at full context.
@@ -113,11 +164,13 @@ class GPT(nnx.Module):
         A multiply-add counts as two; norms, activations and the integrator itself are left out.
         """
         c, integrator = self.config, self.integrator
-        cost = {"attention": 4 * c.width**2 + 2 * c.context * c.width}
-        mlp = 2 * c.width * c.hidden
+        values = c.width * c.key_heads * c.head_size
+        cost = {"attention": 2 * c.width**2 + 2 * values + 2 * c.context * c.width}
+        mlp = (3 if c.activation == "swiglu" else 2) * c.width * c.hidden
         # A sub-update evaluates its own fields; where one field serves two, it is paid twice.
         layer = sum(cost.get(kind, mlp) for kind in integrator.splitting.evaluated)
-        return 2 * (c.layers * integrator.evaluations * layer + c.width * c.vocabulary)
+        once = c.width * c.vocabulary + (values if c.value_residual else 0)
+        return 2 * (c.layers * integrator.evaluations * layer + once)
 
     def integrator_parameters(self) -> dict[str, Float[Array, "n ..."]]:
         """Return what the integrator has learned, by name, in the form `integrate` takes.
@@ -157,5 +210,5 @@ def _check(tokens: Any, config: ModelConfig) -> None:
             )
 
 
-def _repeat(shared: Mapping[str, Any], layers: int) -> dict[str, Any]:
-    return {k: jnp.broadcast_to(v, (layers, *v.shape)) for k, v in shared.items()}
+def _repeat(shared: Any, layers: int) -> Any:
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (layers, *leaf.shape)), shared)

@@ -1,7 +1,7 @@
 """Running sub-updates through depth, unrolled or scanned."""
 
 import dataclasses as dc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -37,12 +37,14 @@ def run_layers(
     record: Recorder | None = None,
     key: Any = None,
     inputs: Any = None,
+    prepare: Callable[[Any], Any] | None = None,
 ) -> tuple[Float[Array, "*batch width"], Any]:
     """Integrate `x` through the layers; return what the head reads and what was recorded.
 
     `layers` is a sequence of layers, or, with `scan`, one layer whose leaves carry `depth` layers
     on their first axis: it is compiled once. Keys depend on `key` and the sub-update's index
-    alone, so both forms agree to float tolerance, dropout included.
+    alone, so both forms agree to float tolerance, dropout included. `prepare` takes the x_0 that
+    the first field reads and returns the layers again, where fields hold what is made of it.
     """
     recorder = Nothing() if record is None else record
     groups: Sequence[Layer] = [layers] if scan else layers  # pyright: ignore[reportAssignmentType]
@@ -64,6 +66,9 @@ def run_layers(
 
     x = jax.lax.optimization_barrier(x)
     stream, state = integrator.init(x, context(0, at_end(0), user=_START))
+    if prepare is not None:
+        ready = prepare(integrator.position(stream))
+        groups = [ready] if scan else ready
     carry = (stream, state, recorder.init(integrator.position(stream)))
 
     def advance(carry: Any, sub_update: SubUpdate, index: Any) -> tuple[Any, Any]:

@@ -84,7 +84,9 @@ def _compiled(
         updates, state = update(gradient, state, params, **extra)
         params = optax.apply_updates(params, updates)
         model: Any = nnx.merge(graphdef, params, rest)
-        project = getattr(getattr(model, "integrator", None), "project", None)
+        # A model that has none of its own leaves it to its integrator.
+        owner = model if hasattr(model, "project") else getattr(model, "integrator", None)
+        project = getattr(owner, "project", None)
         if project is not None:
             params = project(params)
         return params, strong(state), loss
