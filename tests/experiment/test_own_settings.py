@@ -5,9 +5,10 @@ import dataclasses as dc
 import pytest
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment import PRESETS, describe
+from velocity_ledger.experiment import PRESETS, describe, named_variants
 from velocity_ledger.experiment._own import join, split
-from velocity_ledger.experiment._variants import variants_of
+from velocity_ledger.experiment._variants import describe_text, variants_of
+from velocity_ledger.experiment._wholes import WHOLES
 
 SMOKE = PRESETS["smoke"]
 
@@ -62,3 +63,33 @@ def test_describe_counts_the_variant_as_it_is_set():
     assert (two["layers"], four["layers"]) == (2, 4)
     assert four["parameters"] > two["parameters"]
     assert four["flops_per_step"] > two["flops_per_step"]
+
+
+def test_named_blocks_come_first_and_single_settings_after():
+    (variant,) = variants_of(["plain with model.bias=true blocks=llama"])
+    assert variant.text == "plain with blocks=llama model.bias=true"
+    model = variant.configure(SMOKE).model
+    assert (model.norm, model.positions, model.bias) == ("rms", "rope", True)
+    assert model.width == SMOKE.model.width
+
+
+def test_a_whole_network_goes_by_its_name():
+    whole, other = variants_of(["ngpt", "ngpt with model.dropout=0.0"])
+    assert (whole.text, other.text) == ("ngpt", "ngpt with model.dropout=0.0")
+    assert whole.form == "ngpt-step(radius=1.0)"
+    config = whole.configure(SMOKE)
+    assert config.model.unit_weights and not config.model.final_norm
+    assert (config.training.warmup, config.training.weight_decay) == (0, 0.0)
+    assert other.configure(SMOKE).model.dropout == 0.0
+    assert describe_text(whole).startswith("nGPT whole")
+    # Written out, it is the same variant.
+    with pytest.raises(UserError, match="same variant"):
+        variants_of(["ngpt", WHOLES["ngpt"].text])
+    part = WHOLES["ngpt"].text.replace("training.warmup=0 ", "")
+    assert variants_of([part])[0].text == part
+
+
+def test_every_name_is_a_variant_that_can_be_built():
+    names = named_variants()
+    assert set(WHOLES) < set(names) and len(names) > 26
+    assert [v.text for v in variants_of(names)] == list(names)

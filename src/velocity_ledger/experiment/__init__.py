@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         summary as summary,
         table as table,
     )
+    from velocity_ledger.experiment._variants import named_variants as named_variants
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
@@ -55,6 +56,7 @@ __getattr__, __dir__, __all__ = lazy(
         "describe": "_describe",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",
+        "named_variants": "_variants",
         "no_ranking": "_fairness",
         "notes": "_summary",
         "open_bundle": "_bundle",

@@ -68,8 +68,10 @@ def _nearest(
 ) -> tuple[str, int]:
     """The reference's text and size where it is nearest to `wanted`; the size grows with either."""
 
+    unit = 2 if base.positions == "rope" and by == "width" else 1
+
     def size(k: int) -> int:
-        return _size(reference, _enlarged(base, by, k), match)
+        return _size(reference, _enlarged(base, by, unit * k), match)
 
     low, high = 1, 1
     while size(high) < wanted and high < _MOST:
@@ -78,7 +80,7 @@ def _nearest(
         middle = (low + high) // 2
         low, high = (middle, high) if size(middle) < wanted else (low, middle)
     best = min((low, high), key=lambda k: abs(size(k) - wanted))
-    shape = _enlarged(base, by, best)
+    shape = _enlarged(base, by, unit * best)
     changed = {
         f"model.{name}": getattr(shape, name)
         for name in ("layers", "width", "hidden")

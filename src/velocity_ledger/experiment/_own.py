@@ -9,7 +9,8 @@ from typing import Any
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.experiment._wholes import WHOLES
+from velocity_ledger.model._config import BLOCKS, ModelConfig
 from velocity_ledger.training._config import TrainingConfig
 
 _FORM = re.compile(r"^(?P<form>.*)\s+with\s+(?P<own>[A-Za-z_.]+=.*)$", re.DOTALL)
@@ -20,8 +21,12 @@ _RULE = ("training.peak_rate", "training.final_rate", "training.warmup", "traini
 """What of the training is a variant's own; what it is shown and how it is measured never is."""
 
 
+_BLOCKS = "blocks"
+"""Sets the blocks by their name, before single settings of the model."""
+
+
 def _hints() -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {_BLOCKS: typing.Literal[tuple(BLOCKS)]}  # pyright: ignore
     for room, cls in (("model", ModelConfig), ("training", TrainingConfig)):
         hints = typing.get_type_hints(cls)
         for field in dc.fields(cls):
@@ -37,17 +42,30 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
     Raises `UserError` for a setting that is unknown, no variant's own, or of another kind.
     """
     match = _FORM.match(text)
-    if match is None:
-        return text, {}
+    form, words = (text, "") if match is None else (match["form"], match["own"])
+    whole = WHOLES.get(form.strip())
+    if whole is not None:
+        form, own = split(whole.text)
+        return form, ordered(own | _given(text, words))
+    return form, ordered(_given(text, words))
+
+
+def whole_of(text: str) -> str | None:
+    """Return the name of the whole network that a variant's text form begins with, if it does."""
+    form = text.partition(" with ")[0].strip()
+    return form if form in WHOLES else None
+
+
+def _given(text: str, words: str) -> dict[str, Any]:
     hints, given = _hints(), {}
-    for word in match["own"].split():
+    for word in words.split():
         name, equals, value = word.partition("=")
         if not equals or name not in hints:
             raise UserError(f"{text!r}: {name} is no variant's own: it may set {', '.join(hints)}")
         if name in given:
             raise UserError(f"{text!r} sets {name} twice")
         given[name] = _read(hints[name], name, value)
-    return match["form"], ordered(given)
+    return given
 
 
 def ordered(own: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +74,11 @@ def ordered(own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def join(form: str, own: Mapping[str, Any]) -> str:
-    """Return the text that `split` takes apart."""
+    """Return the text that `split` takes apart, a whole network's name where it is one."""
+    for name, whole in WHOLES.items():
+        its_form, its_own = split(whole.text)
+        if form == its_form and its_own.items() <= own.items():
+            return join(name, {k: v for k, v in own.items() if k not in its_own})
     if not own:
         return form
     return f"{form} with {' '.join(f'{name}={_written(value)}' for name, value in own.items())}"
@@ -65,7 +87,11 @@ def join(form: str, own: Mapping[str, Any]) -> str:
 def configure(config: ExperimentConfig, own: Mapping[str, Any]) -> ExperimentConfig:
     """Return the configuration of a variant's cells."""
     rooms: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
+    if _BLOCKS in own:
+        rooms["model"] |= BLOCKS[own[_BLOCKS]]
     for name, value in own.items():
+        if name == _BLOCKS:
+            continue
         room, _, field = name.partition(".")
         rooms[room][field] = value
     return dc.replace(

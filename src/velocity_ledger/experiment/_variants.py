@@ -14,6 +14,7 @@ from velocity_ledger.experiment import _own
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._files import sha256, write_aside
 from velocity_ledger.experiment._manifest import slugs
+from velocity_ledger.experiment._wholes import WHOLES
 from velocity_ledger.integrators import Composition, Integrator
 
 COPIES = "integrators"
@@ -78,8 +79,16 @@ def describe_axes(integrator: Integrator) -> dict[str, str]:
     return {"integrator": repr(integrator)}
 
 
+def named_variants() -> tuple[str, ...]:
+    """Return every name that a variant can go by: registered integrators, then whole networks."""
+    return (*integrators.names(), *WHOLES)
+
+
 def describe_text(variant: Variant) -> str:
     """Return the sentence that describes a variant: the registry's, or its class's own."""
+    whole = _own.whole_of(variant.text)
+    if whole is not None:
+        return WHOLES[whole].summary
     name = re.split(r"[(:]", variant.form)[0]
     if variant.file is None and name in integrators.names():
         return integrators.summary(name)

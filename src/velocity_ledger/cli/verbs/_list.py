@@ -26,11 +26,10 @@ class List(Settings):
     def call(self, command: Sequence[str]) -> int:
         del command
         need_device(self.device)
-        from velocity_ledger.experiment import describe
-        from velocity_ledger.integrators import names
+        from velocity_ledger.experiment import describe, named_variants
 
         base = dc.replace(PRESETS[self.preset], model=self.model, training=self.training)
-        rows = describe(dc.replace(base, variants=names()))
+        rows = describe(dc.replace(base, variants=named_variants()))
         if self.json:
             print(_json.dumps(rows, indent=2, allow_nan=False))
             return 0

@@ -1,0 +1,21 @@
+"""Networks with a name: an integrator and the blocks and training that it was published with."""
+
+import dataclasses as dc
+
+
+@dc.dataclass(frozen=True)
+class Whole:
+    """What a name stands for, and a sentence."""
+
+    text: str
+    summary: str
+
+
+WHOLES = {
+    "ngpt": Whole(
+        "ngpt-step(radius=1.0) with blocks=ngpt training.warmup=0 training.weight_decay=0.0",
+        "nGPT whole: its step on the unit sphere, its blocks with unit weights after every "
+        "optimizer step, no warm-up and no weight decay.",
+    ),
+}
+"""By name; wherever a variant's text form goes, so does the name."""
