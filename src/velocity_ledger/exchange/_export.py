@@ -198,6 +198,8 @@ def _config(bundle: Bundle, spelled: Mapping[str, str]) -> dict[str, Any]:
     flat = {**_kept(bundle, "config")}
     for part in ("model", "training", "integrator"):
         flat |= recorded.pop(part, {})
+    # Of a search, which the layout has no place for: `lost` says so.
+    recorded.pop("sweep", None)
     flat |= recorded
     flat["variants"] = {spelled[v["text"]]: v["text"] for v in bundle.variants
                         if v["text"] in spelled}  # fmt: skip

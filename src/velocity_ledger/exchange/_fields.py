@@ -48,7 +48,11 @@ def _hints() -> dict[str, Any]:
         found |= {f"{part}.{f.name}": hints[f.name] for f in dc.fields(cls)}
     # What a run has beside its model, its training and its grid.
     hints = get_type_hints(ExperimentConfig)
-    return found | {name: hint for name, hint in hints.items() if hint in (bool, int)}
+    return found | {
+        name: hint
+        for name, hint in hints.items()
+        if hint in (bool, int) or get_origin(hint) is Literal
+    }
 
 
 _HINTS = _hints()

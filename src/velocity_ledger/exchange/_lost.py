@@ -88,6 +88,8 @@ def lost(bundle: Bundle, fates: Mapping[str, Fate]) -> list[str]:
     rest = {k for k, value in bundle.manifest.items() if value is not None} - _MANIFEST
     if rest:
         found.append(f"of the manifest: {_listed(rest)}")
+    if bundle.config is not None and bundle.config.sweep.rates:
+        found.append("the sweep of learning rates")
     files = _files(bundle)
     if files:
         found.append(f"files: {_listed(files)}")

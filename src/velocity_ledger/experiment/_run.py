@@ -189,9 +189,7 @@ def _check_out(
             raise UserError(f"{out} is not empty and holds no run: choose another --out")
         return None
     if not (out / MANIFEST).exists():
-        raise UserError(
-            f"{out} holds no run to go on with: leave out --resume or --add to begin one"
-        )
+        raise UserError(f"{out} holds no run to resume: leave out --resume or --add to begin one")
     manifest = read_manifest(out)
     refuse_imported(manifest, out, "cannot go on: choose another --out, without --resume")
     found = differences(config_from_dict(manifest["configuration"]), config)
@@ -214,7 +212,7 @@ def _only_more(found: Sequence[tuple[str, Any, Any]]) -> bool:
 
 
 def _exists(out: pathlib.Path) -> str:
-    return f"{out} holds a run already: give --resume to go on with it, or choose another --out"
+    return f"{out} holds a run already: add --resume to go on with it, or choose another --out"
 
 
 def _shown(value: Any) -> str:
@@ -285,7 +283,7 @@ def _variant_record(
         "integrator_parameters": count_own_parameters(variant.integrator, own.model),
         "sub_updates": own.model.layers * len(variant.integrator.splitting.kinds),
         "peak_rate": None if is_swept(variant, config) else own.training.peak_rate,
-        "own": dict(variant.own),
+        "own": dict(variant.own) or None,
         "match": None if match is None else dc.asdict(match),
         "file": files.get(variant.text),
     }

@@ -101,8 +101,6 @@ class Compare(Training):
 
     For example:
         velocity-ledger compare --preset quick --variants plain "ledger(mu=0.95)" --seeds 0 1
-        velocity-ledger compare --match params --sweep.rates 1e-3 3e-3 6e-3 --out runs/fair
-        velocity-ledger compare --out runs/fair --add --variants nesterov
     """
 
     variants: tuple[str, ...] = FOUR
