@@ -36,15 +36,22 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
     """Return how many numbers a model learns, of which only shapes of two layers are built."""
-    return _at_depth(count_parameters, integrator, config)
+
+    def others(model: Any, shape: ModelConfig) -> int:
+        return count_parameters(model) - count_own_parameters(integrator, shape)
+
+    # What an integrator learns need not grow with depth by the same from layer to layer.
+    return _at_depth(others, integrator, config) + count_own_parameters(integrator, config)
 
 
-def _at_depth(count: Callable[[Any], int], integrator: Integrator, config: ModelConfig) -> int:
+def _at_depth(
+    count: Callable[[Any, ModelConfig], int], integrator: Integrator, config: ModelConfig
+) -> int:
     """A count of a model, exact at any depth: all layers are alike, so each adds the same."""
 
     def of(layers: int) -> int:
         shape = dc.replace(config, layers=layers)
-        return count(nnx.eval_shape(lambda: GPT(shape, integrator, rngs=0)))
+        return count(nnx.eval_shape(lambda: GPT(shape, integrator, rngs=0)), shape)
 
     one = of(1)
     return one if config.layers == 1 else one + (config.layers - 1) * (of(2) - one)
@@ -70,7 +77,7 @@ def describe(config: ExperimentConfig) -> list[dict[str, Any]]:
 def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
     integrator = variant.integrator
     parameters = parameter_count(integrator, config.model)
-    forward = _at_depth(GPT.flops_per_token, integrator, config.model)
+    forward = _at_depth(lambda model, _: model.flops_per_token(), integrator, config.model)
     tokens = config.training.batch * config.model.context
     return {
         "variant": variant.text,
