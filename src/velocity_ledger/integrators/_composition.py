@@ -78,6 +78,11 @@ class Composition(Integrator):
         """Whether zero fields leave a stream without a velocity where it is."""
         return self.momentum.rests
 
+    @property
+    def amplifies(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether a step can enlarge rounding a hundredfold; the momentum decides."""
+        return self.momentum.amplifies
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.momentum.parameters(width) | self.step_scale.parameters(width)
 

@@ -165,6 +165,9 @@ class Integrator(Value):
     rests: ClassVar[bool] = True
     """Whether zero fields leave a stream without a velocity exactly where it is, at the start."""
 
+    amplifies: ClassVar[bool] = False
+    """Whether a step can enlarge rounding a hundredfold, so that only float64 compares it."""
+
     @property
     def splitting(self) -> Any:
         """The sub-updates that a layer of several fields is cut into."""

@@ -34,6 +34,11 @@ class Momentum(Value):
         """Whether a stream without a velocity stays where it is under fields that are zero."""
         return True
 
+    @property
+    def amplifies(self) -> bool:
+        """Whether an update can enlarge rounding a hundredfold."""
+        return False
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
         del width

@@ -53,6 +53,10 @@ class Preconditioned(Momentum):
     def rests(self) -> bool:
         return not isinstance(self.decay, Coefficient) and bool(self.decay == 0)
 
+    @property
+    def amplifies(self) -> bool:
+        return self.preconditioner.amplifies
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         found = declare(beta1=self.beta1, gamma=self.gamma, decay=self.decay)
         found |= self.preconditioner.parameters(width)

@@ -1,6 +1,6 @@
 """From an averaged output to what is read of it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from jaxtyping import Array, Float
 
@@ -10,6 +10,9 @@ from velocity_ledger.integrators._value import Value
 
 class Preconditioner(Value):
     """Read a first moment m through what is known of the outputs g; this one reads it as it is."""
+
+    amplifies: ClassVar[bool] = False
+    """Whether it can enlarge rounding a hundredfold."""
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned; raises `UserError` for a width that it cannot read."""

@@ -1,6 +1,6 @@
 """Bring the singular values of a token's matrix to one another."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,8 @@ class Orthogonal(Preconditioner):
     (MuonFormer, OrthoFormer).
     Raises `UserError` for rows that do not divide the width and for a negative number of steps.
     """
+
+    amplifies: ClassVar[bool] = True  # a small singular value by 3.4445 a step: 485 times in five
 
     rows: int | None = None
     steps: int = 5

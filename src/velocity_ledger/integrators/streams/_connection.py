@@ -1,6 +1,6 @@
 """How several streams are read, written and mixed."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
@@ -25,9 +25,6 @@ class Weights(NamedTuple):
 class Connection(Value):
     """How a sub-update's field is connected to `streams` parallel streams."""
 
-    rests: ClassVar[bool] = True
-    """Whether the mean of streams that are alike stays exactly where it is under zero fields."""
-
     streams: int = 4
 
     def __post_init__(self) -> None:
@@ -41,6 +38,10 @@ class Connection(Value):
     def weights(self, streams: Any, ctx: Context) -> Weights:
         """Return the weights at a sub-update; `streams` is [n, *batch, width]."""
         raise NotImplementedError(f"{type(self).__name__} must define weights")
+
+    def mixed(self, mix: Any, streams: Any) -> Any:
+        """Return sum_j mix_ij H_j for every i."""
+        return jnp.einsum("...ij,j...d->i...d", mix, streams, precision="highest")
 
 
 def turn(streams: int, index: Any) -> Any:

@@ -45,11 +45,6 @@ class HyperConnections(Integrator):
             if not isinstance(getattr(self, name), kind):
                 raise UserError(f"{name} is a {kind.__name__}, got {getattr(self, name)!r}")
 
-    @property
-    def rests(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether zero fields leave the position where it is; the connection decides."""
-        return self.connection.rests
-
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.connection.parameters(width)
 
@@ -62,7 +57,7 @@ class HyperConnections(Integrator):
         before = wide(stream)
         f = field(_sum("...i,i...d->...d", read, before).astype(stream.dtype))
         push = scalar(self.h, before) * _sum("...i,...d->i...d", write, wide(f))
-        after = (_sum("...ij,j...d->i...d", mix, before) + push).astype(stream.dtype)
+        after = (self.connection.mixed(mix, before) + push).astype(stream.dtype)
         step = self.position(after) - self.position(stream)
         proposed = jnp.mean(push, 0).astype(f.dtype)
         return after, state, Info(increment=f, raw_step=proposed, step=step)

@@ -1,6 +1,7 @@
 """Streams mixed by doubly stochastic matrices."""
 
-from typing import Any, ClassVar
+import dataclasses as dc
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from velocity_ledger.integrators.streams._connection import Connection, Weights,
 from velocity_ledger.integrators.streams._sinkhorn import sinkhorn
 
 _EPSILON = 1e-20
+_ALIKE = "at the first sub-update, where all streams are alike"
 
 
 class Manifold(Connection):
@@ -29,11 +31,9 @@ class Manifold(Connection):
     in b_w, which writes once, `sharpness` on the diagonal of b_r and 0 beside it. At 8 a stream
     keeps .9990 of itself at every mixing; all biases at 0 mix evenly and let streams that start
     alike stay alike.
-    Source: Xie et al. 2025, arXiv 2512.24880. Raises `UserError` for a negative number of
-    iterations.
+    Source: Xie et al. 2025, arXiv 2512.24880. Raises `UserError` for less than one
+    iteration.
     """
-
-    rests: ClassVar[bool] = False
 
     iterations: int = 20
     scale: Scalar = 0.01
@@ -41,8 +41,8 @@ class Manifold(Connection):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.iterations < 0:
-            raise UserError(f"sinkhorn takes 0 or more iterations, got {self.iterations}")
+        if self.iterations < 1:
+            raise UserError(f"sinkhorn takes 1 or more iterations, got {self.iterations}")
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         n = self.streams
@@ -52,7 +52,10 @@ class Manifold(Connection):
             found[name] = Parameter(shape, 0.0)
             found[f"{name}_map"] = Parameter((n * width, size), _fan_in)
             found[f"{name}_scale"] = Parameter((), self.scale)
-        return found
+        mixing = {name: p for name, p in found.items() if name.startswith("mix")}
+        return found | {
+            name: dc.replace(p, zero_gradient=_ALIKE) for name, p in mixing.items()
+        }
 
     def weights(self, streams: Any, ctx: Context) -> Weights:
         own, n = ctx.parameters, self.streams
@@ -72,6 +75,11 @@ class Manifold(Connection):
             2 * jax.nn.sigmoid(heard("write")),
             sinkhorn(mix, self.iterations),
         )
+
+    def mixed(self, mix: Any, streams: Any) -> Any:
+        # Rows sum to 1: what streams have in common passes unmixed, and to the bit.
+        common = streams[:1]
+        return common + super().mixed(mix, streams - common)
 
 
 def _fan_in(key: Any, shape: Any, dtype: Any) -> Any:
