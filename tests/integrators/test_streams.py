@@ -1,7 +1,5 @@
 """Several streams: read, written and mixed as the weights say; and averages over depth."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,7 +32,7 @@ def set_mix(connection, own, matrix):
 
 
 @kinds
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("order", [(1, 2, 0), (1, 0, 2)], ids=str)
 def test_streams_are_permuted_and_not_by_the_transpose(kind, order):
     """A doubly stochastic matrix hides a transposition, a cyclic permutation shows it."""
     connection = kind(3)
@@ -42,7 +40,7 @@ def test_streams_are_permuted_and_not_by_the_transpose(kind, order):
     own = set_mix(connection, own_of(connection), np.eye(3)[list(order)])
     streams = jax.random.normal(jax.random.key(1), (3, 2, tiny.WIDTH))
     nothing = vl.Field(None, None, lambda params, x, key: jnp.zeros_like(x))
-    moved, _, info = integrator.step(nothing, streams, (), vl.Context(0, own))
+    moved, _, info = jax.jit(integrator.step)(nothing, streams, (), vl.Context(0, own))
     np.testing.assert_allclose(moved, streams[np.array(order)], atol=1e-5)
     np.testing.assert_allclose(info.step, 0, atol=1e-6)
 
@@ -104,11 +102,14 @@ def test_streams_that_take_nothing_of_one_another_do_not_learn(monkeypatch):
         test_the_mixing_is_applied_and_learns(Static)
 
 
+scaled = jax.jit(sinkhorn)
+
+
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**31), st.integers(1, 5), st.floats(0, 3))
+@given(st.integers(0, 2**31), st.sampled_from([1, 4]), st.floats(0, 3))
 def test_twenty_iterations_make_a_matrix_doubly_stochastic(seed, n, spread):
     logits = np.random.default_rng(seed).normal(scale=spread, size=(n, n))
-    m = np.asarray(sinkhorn(jnp.asarray(logits, jnp.float32)), np.float64)
+    m = np.asarray(scaled(jnp.asarray(logits, jnp.float32)), np.float64)
     assert (m >= 0).all()
     np.testing.assert_allclose(m.sum(-1), 1, atol=2e-6)
     columns = np.exp(logits)
@@ -141,19 +142,21 @@ def test_the_manifold_starts_close_to_plain_and_the_others_are_plain():
             np.testing.assert_array_equal(path, plain)
 
 
-def test_each_sub_update_reads_the_stream_whose_turn_it_is():
-    for kind in KINDS:
-        connection = kind(3)
-        own = own_of(connection)
-        streams = jax.random.normal(jax.random.key(2), (3, 1, tiny.WIDTH))
-        for k in range(7):
-            read = connection.weights(streams, vl.Context(jnp.asarray(k), own)).read
-            assert int(jnp.argmax(jnp.ravel(read))) == k % 3
+@kinds
+def test_each_sub_update_reads_the_stream_whose_turn_it_is(kind):
+    connection = kind(3)
+    own = own_of(connection)
+    streams = jax.random.normal(jax.random.key(2), (3, 1, tiny.WIDTH))
+    weights = jax.jit(lambda k: connection.weights(streams, vl.Context(k, own)))
+    found = [int(jnp.argmax(jnp.ravel(weights(k).read))) for k in range(7)]
+    assert found == [0, 1, 2, 0, 1, 2, 0]
 
 
 def test_bounds_of_the_manifold():
     connection = Manifold(4)
-    own = {n: 5 * jax.random.normal(jax.random.key(3), v.shape) for n, v in own_of(connection).items()}
+    own = {
+        n: 5 * jax.random.normal(jax.random.key(3), v.shape) for n, v in own_of(connection).items()
+    }
     streams = jax.random.normal(jax.random.key(4), (4, 7, tiny.WIDTH))
     read, write, mix = connection.weights(streams, vl.Context(2, own))
     assert 0 <= float(read.min()) <= float(read.max()) <= 1
@@ -175,13 +178,12 @@ def test_dense_weights_are_as_many_as_published():
         average.initial(jax.random.key(0))
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 7))
+@pytest.mark.parametrize(("dilation", "period", "n"), [(1, 1, 1), (3, 1, 5), (1, 4, 3), (2, 3, 7)])
 def test_a_dense_identity_is_plain_to_the_bit(dilation, period, n):
     fields = tiny.fields(tiny.weights(n=n))
     dense = DenseFormer(dilation, period)
-    path = vl.integrate(fields, tiny.start(), dense, record=States())[1]
-    plain = vl.integrate(fields, tiny.start(), vl.plain(), record=States())[1]
+    run = jax.jit(lambda i: vl.integrate(fields, tiny.start(), i, record=States())[1])
+    path, plain = run(dense), run(vl.plain())
     for name in ("x", "step"):
         np.testing.assert_array_equal(path[name], plain[name])
 
@@ -192,12 +194,9 @@ def test_a_dense_identity_is_plain_to_the_bit(dilation, period, n):
         (lambda: Static(0), "at least one stream"),
         (lambda: Manifold(iterations=0), "1 or more"),
         (lambda: DenseFormer(period=0), "at least 1"),
-        (lambda: HyperConnections(vl.Flat()), "connection is a Connection"),  # pyright: ignore[reportArgumentType]
-        (lambda: HyperConnections(splitting=vl.Flat()), "splitting is a Splitting"),  # pyright: ignore[reportArgumentType]
     ],
-    ids=["streams", "iterations", "period", "connection", "splitting"],
-)  # fmt: skip
+    ids=["streams", "iterations", "period"],
+)
 def test_what_is_refused(make, word):
-    with pytest.raises(Exception, match=word) as caught:
+    with pytest.raises(vl.UserError, match=word):
         make()
-    assert isinstance(caught.value, vl.UserError)

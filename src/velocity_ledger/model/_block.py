@@ -23,10 +23,7 @@ def declared_by(integrator: Integrator, config: ModelConfig) -> dict[str, Parame
     sizes = {
         "vocabulary": config.vocabulary, "context": config.context, "sub_updates": sub_updates,
     }  # fmt: skip
-    return {
-        name: p.sized(**sizes)
-        for name, p in integrator.parameters(config.width).items()
-    }
+    return {name: p.sized(**sizes) for name, p in integrator.parameters(config.width).items()}
 
 
 def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> Any:

@@ -53,9 +53,7 @@ class Manifold(Connection):
             found[f"{name}_map"] = Parameter((n * width, size), _fan_in)
             found[f"{name}_scale"] = Parameter((), self.scale)
         mixing = {name: p for name, p in found.items() if name.startswith("mix")}
-        return found | {
-            name: dc.replace(p, zero_gradient=_ALIKE) for name, p in mixing.items()
-        }
+        return found | {name: dc.replace(p, zero_gradient=_ALIKE) for name, p in mixing.items()}
 
     def weights(self, streams: Any, ctx: Context) -> Weights:
         own, n = ctx.parameters, self.streams
