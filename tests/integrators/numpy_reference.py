@@ -395,7 +395,6 @@ STATES = {
     "rk4(h=0.5)": rk4(0.5),
     "ngpt-lite(alpha=0.05)": euler(alpha=True, radius=0),
     "ngpt-ledger(mu=0.5, radius=2.0)": heavy_ball(0.5, alpha=True, radius=2.0),
-    "muonformer(rows=4)": optimizer(muon(4), np.zeros_like),
     "soapformer(root='newton')": optimizer(shampoo(2, root_by_newton), identities(4)),
     "hyper-connections(streams=3, h=0.5)": hyper(static_weights, 3, 0.5),
     "denseformer(dilation=2, period=3, h=0.5)": dense(2, 3, 0.5),
