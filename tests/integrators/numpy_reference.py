@@ -202,6 +202,145 @@ def staggered(fields, x0, own):
     return np.stack(out)
 
 
+def matrices(x, rows):
+    return x.reshape(*x.shape[:-1], rows, -1)
+
+
+def orthogonalised(m, rows):
+    """Five quintic steps towards the nearest matrix of equal singular values, from the left."""
+    y = matrices(m, rows)
+    y = y / np.maximum(np.linalg.norm(y, axis=(-2, -1), keepdims=True), 1e-12)
+    for _ in range(5):
+        # The same polynomial with the Gram matrix of the rows.
+        a = y @ np.swapaxes(y, -1, -2)
+        y = 3.4445 * y + (-4.7750 * a + 2.0315 * a @ a) @ y
+    return y.reshape(m.shape)
+
+
+def root_by_eigenvalues(r):
+    w, q = np.linalg.eigh(r + 1e-6 * np.eye(r.shape[-1]))
+    return q @ (w[..., None] ** -0.5 * np.swapaxes(q, -1, -2))
+
+
+def root_by_newton(r):
+    eye = np.eye(r.shape[-1])
+    r = r + 1e-6 * eye
+    norm = np.linalg.norm(r, axis=(-2, -1), keepdims=True)
+    x = np.broadcast_to(eye, r.shape)
+    for _ in range(10):
+        x = 1.5 * x - 0.5 * x @ x @ x @ (r / norm)
+    return x / np.sqrt(norm)
+
+
+def optimizer(precondition, memory, beta1=True, decay=False):
+    """m = b1 m + (1 - b1) g; x = (1 - decay) x + gamma LN(precondition(m, g))."""
+
+    def states(fields, x0, own):
+        x = np.asarray(x0, np.float64)
+        m, kept, out = np.zeros_like(x), memory(x), [x]
+        for k, field in enumerate(fields):
+            b = sigmoid(own["beta1"][k]) if beta1 else 0.0
+            g = field(x)
+            m = b * m + (1 - b) * g
+            u, kept = precondition(m, g, kept, sigmoid(own["beta2"][k]) if "beta2" in own else 0)
+            left = 1 - sigmoid(own["decay"][k]) if decay else 1.0
+            x = left * x + softplus(own["gamma"][k]) * layer_norm(u, own["direction_norm"][k])
+            out.append(x)
+        return np.stack(out)
+
+    return states
+
+
+def root_mean_square(m, g, s, b):
+    s = b * s + (1 - b) * g**2
+    return m / (s**0.5 + 1e-8), s
+
+
+def muon(rows):
+    return lambda m, g, kept, b: (orthogonalised(m, rows), kept)
+
+
+def shampoo(rows, root):
+    def precondition(m, g, r, b):
+        z = matrices(g, rows)
+        r = b * r + (1 - b) * np.einsum("...ri,...rj->...ij", z, z)
+        return (matrices(m, rows) @ root(r)).reshape(m.shape), r
+
+    return precondition
+
+
+def identities(side):
+    return lambda x: np.broadcast_to(np.eye(side), (*x.shape[:-1], side, side))
+
+
+def doubly_stochastic(logits):
+    m = np.exp(logits)
+    for _ in range(20):
+        m = m / m.sum(-2, keepdims=True)
+        m = m / m.sum(-1, keepdims=True)
+    return m
+
+
+def hyper(weights, n, h=1.0):
+    """Streams [batch, n, width]: f reads one mixture of them; each is mixed anew and written to."""
+
+    def states(fields, x0, own):
+        x = np.asarray(x0, np.float64)
+        streams = np.stack([x] * n, -2)
+        out = [x]
+        for k, field in enumerate(fields):
+            read, write, mix = weights(streams, k, n, {name: v[k] for name, v in own.items()})
+            f = field(sum(read[..., i, None] * streams[..., i, :] for i in range(n)))
+            new = mix @ streams + h * write[..., :, None] * f[..., None, :]
+            streams = new
+            out.append(streams.mean(-2))
+        return np.stack(out)
+
+    return states
+
+
+def static_weights(streams, k, n, own):
+    turn = np.eye(n)[k % n]
+    return turn + own["read"], 1 + own["write"], (np.eye(n) + own["mix"]).T
+
+
+def dynamic_weights(streams, k, n, own):
+    z = layer_norm(streams, 1.0)
+    read, write, mix = static_weights(streams, k, n, own)
+    more = own["mix_scale"] * np.tanh(z @ own["mix_map"])
+    return (
+        read + own["mix_scale"] * np.tanh(z @ own["read_map"]),
+        write + own["write_scale"] * np.tanh(z @ own["write_map"]),
+        mix + np.swapaxes(more, -1, -2),
+    )
+
+
+def manifold_weights(streams, k, n, own):
+    z = streams.reshape(*streams.shape[:-2], -1)
+    z = z / np.sqrt((z * z).mean(-1, keepdims=True))
+    read, write, mix = (own[w] + own[f"{w}_scale"] * (z @ own[f"{w}_map"]).reshape(
+        *z.shape[:-1], *own[w].shape) for w in ("read", "write", "mix"))  # fmt: skip
+    turn = np.where(np.arange(n) == k % n, 8.0, -8.0)
+    return sigmoid(read + turn), 2 * sigmoid(write), doubly_stochastic(mix + 8 * np.eye(n))
+
+
+def dense(dilation=1, period=1, h=1.0):
+    def states(fields, x0, own):
+        y = np.asarray(x0, np.float64)
+        xs, out, left = [y], [y], list(own["average"])
+        for i, field in enumerate(fields, 1):
+            xs.append(y + h * field(y))
+            y = xs[-1]
+            if i % period == 0:
+                kept = xs[i % dilation :: dilation]
+                y = sum(left.pop(0) * x for x in kept)
+            out.append(y)
+        assert not left
+        return np.stack(out)
+
+    return states
+
+
 def drawn(k):
     """The numbers that midpoint-a drew; what is checked is what it does with them."""
     import velocity_ledger as vl
@@ -236,6 +375,17 @@ STATES = {
     "riemannian-ledger": riemannian(0.9),
     "ngpt-step": ngpt(),
     "staggered": staggered,
+    "adamformer": optimizer(root_mean_square, np.ones_like),
+    "adamwformer": optimizer(root_mean_square, np.ones_like, decay=True),
+    "rmsformer": optimizer(root_mean_square, np.ones_like, beta1=False),
+    "muonformer": optimizer(muon(2), np.zeros_like),
+    "orthoformer": optimizer(muon(2), np.zeros_like, beta1=False),
+    "soapformer": optimizer(shampoo(2, root_by_eigenvalues), identities(4)),
+    "shampooformer": optimizer(shampoo(2, root_by_eigenvalues), identities(4), beta1=False),
+    "hyper-connections": hyper(static_weights, 4),
+    "dynamic-hyper-connections": hyper(dynamic_weights, 4),
+    "manifold-hyper-connections": hyper(manifold_weights, 4),
+    "denseformer": dense(),
     # On fields without layers a splitting has nothing to cut.
     "parallel": euler(),
     "strang": euler(),
@@ -254,5 +404,8 @@ STATES = {
     "ngpt-step(radius=1.0)": ngpt(1.0),
     "ngpt-step(absolute=False, rescaled=False)": ngpt(own_alpha=True),
     "ngpt-ledger(mu=0.5, radius=2.0)": heavy_ball(0.5, alpha=True, radius=2.0),
+    "soapformer(root='newton')": optimizer(shampoo(2, root_by_newton), identities(4)),
+    "hyper-connections(streams=3, h=0.5)": hyper(static_weights, 3, 0.5),
+    "denseformer(dilation=2, period=3, h=0.5)": dense(2, 3, 0.5),
     "compose(heavy_ball(mu=0.3), sphere(), fixed(h=0.5))": heavy_ball(0.3, 0.5, radius=0),
 }

@@ -9,6 +9,7 @@ import velocity_ledger as vl
 from integrators import tiny_fields as tiny
 from velocity_ledger.record import States
 
+OPTIMIZER = "preconditioned(preconditioner={}, beta1=0), flat(), fixed()"
 # form, what it must equal, why not to the bit where it is not
 REDUCTIONS = [
     ("ledger(mu=0)", "plain", ""),
@@ -26,8 +27,23 @@ REDUCTIONS = [
     ("ngpt-ledger(mu=0)", "ngpt-lite", ""),
     ("ledger(mu=.9, debias=False)", "ledger(mu=linear(.9, .9))", "1 - mu is rounded later"),
     ("learned-ledger(mu=.9)", "ledger(mu=.9)", "a sigmoid of a logarithm is not exact"),
+    (f"compose({OPTIMIZER.format('second_moment(beta2=1), norm=False')})", "plain", ""),
+    (f"compose({OPTIMIZER.format('right_root(beta2=1), norm=False')})", "plain",
+     "the ridge of 1e-6 under the root stays"),
+    ("compose(preconditioned(preconditioner=second_moment(beta2=1), beta1=.5), flat(), fixed())",
+     "compose(look_ahead(mu=0, beta=.5, gamma=.5, norm='read'), flat(), fixed())", ""),
+    ("adamwformer(decay=1e-12)", "adamformer", ""),
+    ("adamformer(beta1=1e-9)", "rmsformer", "1 - 1e-9 is 1 in float32, but m keeps its rest"),
+    ("soapformer(beta1=1e-9)", "shampooformer", "as above"),
+    ("hyper-connections", "plain", ""),
+    ("hyper-connections(streams=1)", "plain", ""),
+    ("dynamic-hyper-connections", "plain", ""),
+    ("manifold-hyper-connections(scale=0, sharpness=60)", "plain", "four streams are summed"),
+    ("manifold-hyper-connections(streams=1, sharpness=60)", "plain", "a sigmoid of 60"),
+    ("denseformer", "plain", ""),
+    ("denseformer(dilation=2, period=2)", "plain", ""),
     ("plain(h=ledger_gain(mu=.9))", "damped-euler", ""),
-]
+]  # fmt: skip
 
 
 def states(form, key=None):

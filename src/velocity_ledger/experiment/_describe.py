@@ -36,20 +36,27 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
     """Return how many numbers a model learns, of which only shapes of two layers are built."""
-    return _at_depth(count_parameters, integrator, config)
+
+    def others(model: Any, shape: ModelConfig) -> int:
+        return count_parameters(model) - count_own_parameters(integrator, shape)
+
+    # What an integrator learns need not grow with depth by the same from layer to layer.
+    return _at_depth(others, integrator, config) + count_own_parameters(integrator, config)
 
 
 def forward_flops(integrator: Integrator, config: ModelConfig) -> int:
     """Return the operations of the forward pass for one token at full context."""
-    return _at_depth(GPT.flops_per_token, integrator, config)
+    return _at_depth(lambda model, _: model.flops_per_token(), integrator, config)
 
 
-def _at_depth(count: Callable[[Any], int], integrator: Integrator, config: ModelConfig) -> int:
+def _at_depth(
+    count: Callable[[Any, ModelConfig], int], integrator: Integrator, config: ModelConfig
+) -> int:
     """A count of a model, exact at any depth: all layers are alike, so each adds the same."""
 
     def of(layers: int) -> int:
         shape = dc.replace(config, layers=layers)
-        return count(nnx.eval_shape(lambda: GPT(shape, integrator, rngs=0)))
+        return count(nnx.eval_shape(lambda: GPT(shape, integrator, rngs=0)), shape)
 
     one = of(1)
     return one if config.layers == 1 else one + (config.layers - 1) * (of(2) - one)

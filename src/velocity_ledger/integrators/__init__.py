@@ -54,7 +54,14 @@ from velocity_ledger.integrators.momentum import (
     Impulse as Impulse,
     LookAhead as LookAhead,
     Momentum as Momentum,
+    Preconditioned as Preconditioned,
     RungeKutta4 as RungeKutta4,
+)
+from velocity_ledger.integrators.preconditioner import (
+    Orthogonal as Orthogonal,
+    Preconditioner as Preconditioner,
+    RightRoot as RightRoot,
+    SecondMoment as SecondMoment,
 )
 from velocity_ledger.integrators.splitting import (
     LieTrotter as LieTrotter,
@@ -68,4 +75,12 @@ from velocity_ledger.integrators.step_scale import (
     Alpha as Alpha,
     Fixed as Fixed,
     StepScale as StepScale,
+)
+from velocity_ledger.integrators.streams import (
+    Connection as Connection,
+    DenseFormer as DenseFormer,
+    Dynamic as Dynamic,
+    HyperConnections as HyperConnections,
+    Manifold as Manifold,
+    Static as Static,
 )

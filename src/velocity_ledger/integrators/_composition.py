@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -72,6 +73,16 @@ class Composition(Integrator):
         """Whether a step can be undone from its stream and state, given the fields."""
         return self.momentum.invertible and self.geometry.invertible
 
+    @property
+    def rests(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether zero fields leave a stream without a velocity where it is."""
+        return self.momentum.rests
+
+    @property
+    def amplifies(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether a step can enlarge rounding a hundredfold; the momentum decides."""
+        return self.momentum.amplifies
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.momentum.parameters(width) | self.step_scale.parameters(width)
 
@@ -84,7 +95,7 @@ class Composition(Integrator):
         impulse, state = self.momentum.update(pulled, stream, state, ctx)
         proposed = self.step_scale.scale(impulse.direction, ctx)
         stream, realised = self.geometry.move(stream, proposed)
-        state = jax.tree.map(lambda memory: self.geometry.transport(stream, memory), state)
+        state = self.momentum.transport(state, partial(self.geometry.transport, stream))
         info = Info(
             increment=impulse.increment,
             raw_step=proposed,

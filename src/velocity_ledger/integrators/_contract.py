@@ -1,6 +1,7 @@
 """What an integrator of the residual stream is."""
 
 import dataclasses as dc
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -22,29 +23,28 @@ Key = jax.Array | None
 class Parameter:
     """A learned parameter that an integrator declares; the model creates it.
 
-    `shape` is that of one copy; where a model's "vocabulary" or "context" stands in it, `sized`
-    puts their numbers. `init` is its initial value: a number for every entry, or a function
+    `shape` is that of one copy; where a model's "vocabulary", "context" or "sub_updates" (their
+    number n through depth) stands in it, or a function of them by these names, `sized` puts their
+    numbers. `init` is its initial value: a number for every entry, or a function
     of (key, shape, dtype). There is one copy `per` model, layer or sub-update. A parameter whose
     gradient is zero by design says why in `zero_gradient`.
     """
 
-    shape: tuple[int | str, ...]
+    shape: tuple[int | str | Callable[..., int], ...]
     init: Scalar | Callable[..., Any]
     per: Per = "sub_update"
     zero_gradient: str = ""
 
     def sized(self, **sizes: int) -> "Parameter":
         """Return the parameter with numbers for the sizes that only a model knows."""
-        return dc.replace(
-            self, shape=tuple(sizes.get(n, n) if isinstance(n, str) else n for n in self.shape)
-        )
+        return dc.replace(self, shape=tuple(_size(n, sizes) for n in self.shape))
 
     def initial(self, key: jax.Array) -> jax.Array:
         """Return the initial value of one copy, in float32.
 
         Raises `UserError` where its shape depends on a model that is not there.
         """
-        unknown = [n for n in self.shape if isinstance(n, str)]
+        unknown = [name for n in self.shape for name in needs(n)]
         if unknown:
             raise UserError(
                 f"a parameter of this shape needs a model's {unknown[0]}: give its value"
@@ -52,6 +52,20 @@ class Parameter:
         if callable(self.init):
             return jnp.asarray(self.init(key, self.shape, jnp.float32))
         return jnp.full(self.shape, self.init, jnp.float32)
+
+
+def needs(size: int | str | Callable[..., int]) -> tuple[str, ...]:
+    """Return the names of what has to be known before an entry of a shape is a number."""
+    if isinstance(size, str):
+        return (size,)
+    return tuple(inspect.signature(size).parameters) if callable(size) else ()
+
+
+def _size(size: Any, known: Mapping[str, int]) -> Any:
+    names = needs(size)
+    if not names or not set(names) <= set(known):
+        return size
+    return known[size] if isinstance(size, str) else size(**{n: known[n] for n in names})
 
 
 @jax.tree_util.register_dataclass
@@ -147,6 +161,12 @@ class Integrator(Value):
 
     invertible: ClassVar[bool] = False
     """Whether a step can be undone from its stream and state, given the fields."""
+
+    rests: ClassVar[bool] = True
+    """Whether zero fields leave a stream without a velocity exactly where it is, at the start."""
+
+    amplifies: ClassVar[bool] = False
+    """Whether a step can enlarge rounding a hundredfold, so that only float64 compares it."""
 
     @property
     def splitting(self) -> Any:

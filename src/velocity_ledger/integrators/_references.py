@@ -96,5 +96,49 @@ REFERENCES = {
   publisher = {Princeton University Press},
   year = {2008}
 }""",
+    "kingma2015adam": """@inproceedings{kingma2015adam,
+  title = {Adam: A Method for Stochastic Optimization},
+  author = {Kingma, Diederik P. and Ba, Jimmy},
+  booktitle = {International Conference on Learning Representations},
+  year = {2015},
+  note = {arXiv:1412.6980}
+}""",
+    "loshchilov2019adamw": """@inproceedings{loshchilov2019adamw,
+  title = {Decoupled Weight Decay Regularization},
+  author = {Loshchilov, Ilya and Hutter, Frank},
+  booktitle = {International Conference on Learning Representations},
+  year = {2019},
+  note = {arXiv:1711.05101}
+}""",
+    "jordan2024muon": """@misc{jordan2024muon,
+  title = {Muon: An Optimizer for Hidden Layers in Neural Networks},
+  author = {Jordan, Keller and others},
+  year = {2024}
+}""",
+    "gupta2018shampoo": """@inproceedings{gupta2018shampoo,
+  title = {Shampoo: Preconditioned Stochastic Tensor Optimization},
+  author = {Gupta, Vineet and Koren, Tomer and Singer, Yoram},
+  booktitle = {International Conference on Machine Learning},
+  year = {2018},
+  note = {arXiv:1802.09568}
+}""",
+    "zhu2024hyper": """@article{zhu2024hyper,
+  title = {Hyper-Connections},
+  author = {Zhu and others},
+  journal = {arXiv preprint arXiv:2409.19606},
+  year = {2024}
+}""",
+    "xie2025mhc": """@article{xie2025mhc,
+  title = {{mHC}: Manifold-Constrained Hyper-Connections},
+  author = {Xie and others},
+  journal = {arXiv preprint arXiv:2512.24880},
+  year = {2025}
+}""",
+    "pagliardini2024denseformer": """@article{pagliardini2024denseformer,
+  title = {{DenseFormer}: Enhancing Information Flow in Transformers via Depth Weighted Averaging},
+  author = {Pagliardini and others},
+  journal = {arXiv preprint arXiv:2402.02622},
+  year = {2024}
+}""",
 }
 """By citation key. Where a source's title or names could not be checked, they are left short."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.integrators import _named
+from velocity_ledger.integrators import _named, _optimizers, streams
 from velocity_ledger.integrators._contract import Integrator
 from velocity_ledger.integrators._hamiltonian import Staggered
 from velocity_ledger.integrators._references import REFERENCES
@@ -91,3 +91,14 @@ register("parallel", _named.parallel, ["zimin2026yuriiformer"])
 register("strang", _named.strang, ["strang1968"])
 register("macaron", _named.macaron, ["lu2019macaron"])
 register("staggered", Staggered, ["gal2025reversing"])
+register("adamformer", _optimizers.adamformer, ["gai2026streams", "kingma2015adam"])
+register("adamwformer", _optimizers.adamwformer, ["gai2026streams", "loshchilov2019adamw"])
+register("rmsformer", _optimizers.rmsformer, ["gai2026streams"])
+register("muonformer", _optimizers.muonformer, ["gai2026streams", "jordan2024muon"])
+register("orthoformer", _optimizers.orthoformer, ["gai2026streams", "jordan2024muon"])
+register("soapformer", _optimizers.soapformer, ["gai2026streams", "gupta2018shampoo"])
+register("shampooformer", _optimizers.shampooformer, ["gai2026streams", "gupta2018shampoo"])
+register("hyper-connections", streams.hyper_connections, ["zhu2024hyper"])
+register("dynamic-hyper-connections", streams.dynamic_hyper_connections, ["zhu2024hyper"])
+register("manifold-hyper-connections", streams.manifold_hyper_connections, ["xie2025mhc"])
+register("denseformer", streams.DenseFormer, ["pagliardini2024denseformer"])

@@ -38,8 +38,10 @@ from velocity_ledger.integrators.momentum import (
     HeavyBall,
     Heun,
     LookAhead,
+    Preconditioned,
     RungeKutta4,
 )
+from velocity_ledger.integrators.preconditioner import Orthogonal, RightRoot, SecondMoment
 from velocity_ledger.integrators.splitting import LieTrotter, Macaron, Parallel, Strang, Whole
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
@@ -50,6 +52,7 @@ _PARTS: dict[str, type[Value]] = {
     "adams_bashforth": AdamsBashforth2,
     "heun": Heun,
     "rk4": RungeKutta4,
+    "preconditioned": Preconditioned,
     "flat": Flat,
     "sphere": Sphere,
     "tangent_sphere": TangentSphere,
@@ -66,6 +69,9 @@ _PARTS: dict[str, type[Value]] = {
     "ledger_gain": LedgerGain,
     "drawn": Drawn,
     "signs": Signs,
+    "second_moment": SecondMoment,
+    "orthogonal": Orthogonal,
+    "right_root": RightRoot,
 }
 _PROBES = (0.37109375, 1.37109375)  # of any dtype, and no default
 _LARGE = 1e300  # also where a whole number is no float any more

@@ -20,10 +20,11 @@ FIELDS = {"attention": Attention, "mlp": MLP, "mlp_after": MLP}
 
 def declared_by(integrator: Integrator, config: ModelConfig) -> dict[str, Parameter]:
     """Return what an integrator learns in a model of this shape."""
-    return {
-        name: p.sized(vocabulary=config.vocabulary, context=config.context)
-        for name, p in integrator.parameters(config.width).items()
-    }
+    sub_updates = config.layers * len(integrator.splitting.kinds)
+    sizes = {
+        "vocabulary": config.vocabulary, "context": config.context, "sub_updates": sub_updates,
+    }  # fmt: skip
+    return {name: p.sized(**sizes) for name, p in integrator.parameters(config.width).items()}
 
 
 def learned(declared: Mapping[str, Parameter], per: Per, keys: PathKeys) -> Any:

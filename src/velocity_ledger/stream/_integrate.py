@@ -48,7 +48,8 @@ def _per_field(
         names = ", ".join(declared) or "none"
         raise UserError(f"{integrator} declares the parameters {names}; got {', '.join(given)}")
     own: list[dict[str, Any]] = [{} for _ in range(n)]
-    for name, parameter in declared.items():
+    for name, unsized in declared.items():
+        parameter = unsized.sized(sub_updates=n)
         shared = parameter.per == "model"
         parameter = _sized_like(parameter, given[name]) if given is not None else parameter
         shape = parameter.shape if shared else (n, *parameter.shape)

@@ -63,7 +63,8 @@ def _per_sub_update(
             f"got {', '.join(given) or 'none'}"
         )
     own = {}
-    for name, parameter in declared.items():
+    for name, unsized in declared.items():
+        parameter = unsized.sized(sub_updates=n)
         value = parameter.initial(jax.random.key(0)) if given is None else jnp.asarray(given[name])
         shared = given is None or parameter.per == "model"
         own[name] = jnp.broadcast_to(value, (n, *value.shape)) if shared else value

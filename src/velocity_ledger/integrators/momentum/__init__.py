@@ -7,6 +7,9 @@ from velocity_ledger.integrators.momentum._base import Impulse as Impulse, Momen
 from velocity_ledger.integrators.momentum._euler import Euler as Euler
 from velocity_ledger.integrators.momentum._heavy_ball import HeavyBall as HeavyBall
 from velocity_ledger.integrators.momentum._look_ahead import LookAhead as LookAhead
+from velocity_ledger.integrators.momentum._preconditioned import (
+    Preconditioned as Preconditioned,
+)
 from velocity_ledger.integrators.momentum._runge_kutta import (
     Heun as Heun,
     RungeKutta4 as RungeKutta4,

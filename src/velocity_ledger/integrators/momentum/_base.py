@@ -1,7 +1,9 @@
 """The momentum axis: from the field's output to the direction of the step."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
+import jax
 from jaxtyping import Array, Float
 
 from velocity_ledger.integrators._contract import Context, Field, Parameter
@@ -27,6 +29,16 @@ class Momentum(Value):
         """Whether position and state before an update follow from those after it."""
         return False
 
+    @property
+    def rests(self) -> bool:
+        """Whether a stream without a velocity stays where it is under fields that are zero."""
+        return True
+
+    @property
+    def amplifies(self) -> bool:
+        """Whether an update can enlarge rounding a hundredfold."""
+        return False
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
         del width
@@ -36,6 +48,10 @@ class Momentum(Value):
         """Return the state before the first sub-update."""
         del x0, ctx
         return ()
+
+    def transport(self, state: Any, move: Callable[[Any], Any]) -> Any:
+        """Return the state with every vector of the stream's space moved to the new position."""
+        return jax.tree.map(move, state)
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         """Evaluate the field and return the direction of the step and the new state."""

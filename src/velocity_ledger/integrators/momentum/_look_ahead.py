@@ -3,14 +3,13 @@
 import dataclasses as dc
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
 from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+from velocity_ledger.integrators.momentum._layer_norm import layer_norm
 from velocity_ledger.integrators.momentum._start import (
     check_start,
     declare_start,
@@ -18,7 +17,6 @@ from velocity_ledger.integrators.momentum._start import (
 )
 
 _NORMS = ("none", "overwrite", "read")
-_EPSILON = 1e-5
 _AT_REST = "at the first sub-update, where there is no velocity yet"
 
 
@@ -84,14 +82,7 @@ class LookAhead(Momentum):
         gamma = evaluate(self.gamma, "gamma", x, ctx)
         f = field(x + mu * state)
         v = beta * state + gamma * f
-        direction = v if self.norm == "none" else _norm(v, ctx.parameters["velocity_norm"])
+        direction = v if self.norm == "none" else layer_norm(v, ctx.parameters["velocity_norm"])
         if self.norm == "overwrite":
             v = direction
         return Impulse(direction=direction, increment=f, velocity=v), v
-
-
-def _norm(v: Any, gain: Any) -> Any:
-    z = v.astype(jnp.float32)
-    z = z - jnp.mean(z, -1, keepdims=True)
-    z = z * jax.lax.rsqrt(jnp.mean(z * z, -1, keepdims=True) + _EPSILON)
-    return (z * gain).astype(v.dtype)
