@@ -31,12 +31,14 @@ from velocity_ledger.integrators._user_file import source_of as source_of
 from velocity_ledger.integrators._value import Scalar as Scalar, Value as Value
 from velocity_ledger.integrators.coefficient import (
     Coefficient as Coefficient,
+    Cosine as Cosine,
     Drawn as Drawn,
     Learned as Learned,
     LedgerGain as LedgerGain,
     Linear as Linear,
     Number as Number,
     Signs as Signs,
+    Table as Table,
 )
 from velocity_ledger.integrators.geometry import (
     Flat as Flat,
@@ -49,12 +51,20 @@ from velocity_ledger.integrators.geometry import (
 from velocity_ledger.integrators.momentum import (
     AdamsBashforth2 as AdamsBashforth2,
     Euler as Euler,
+    GatedTwoStage as GatedTwoStage,
     HeavyBall as HeavyBall,
     Heun as Heun,
     Impulse as Impulse,
     LookAhead as LookAhead,
     Momentum as Momentum,
     RungeKutta4 as RungeKutta4,
+    Separate as Separate,
+    TwoStage as TwoStage,
+)
+from velocity_ledger.integrators.reading import (
+    Coast as Coast,
+    Position as Position,
+    Reading as Reading,
 )
 from velocity_ledger.integrators.splitting import (
     LieTrotter as LieTrotter,

@@ -96,5 +96,11 @@ REFERENCES = {
   publisher = {Princeton University Press},
   year = {2008}
 }""",
+    "stein2026sympformer": """@article{stein2026sympformer,
+  title = {SympFormer},
+  author = {Stein, Viktor and Li and Steidl, Gabriele},
+  journal = {arXiv preprint arXiv:2603.16535},
+  year = {2026}
+}""",
 }
 """By citation key. Where a source's title or names could not be checked, they are left short."""
