@@ -61,6 +61,17 @@ from velocity_ledger.integrators.momentum import (
     Separate as Separate,
     TwoStage as TwoStage,
 )
+from velocity_ledger.integrators.phase import (
+    Clock as Clock,
+    DampedAdamsBashforth2 as DampedAdamsBashforth2,
+    DampedEuler as DampedEuler,
+    DampedStrang as DampedStrang,
+    ExponentialEuler as ExponentialEuler,
+    LogLinear as LogLinear,
+    Phase as Phase,
+    PresymplecticEuler as PresymplecticEuler,
+    Rule as Rule,
+)
 from velocity_ledger.integrators.reading import (
     Coast as Coast,
     Position as Position,

@@ -313,7 +313,7 @@ def _given(seen: _Seen, name: str) -> dict[str, Any] | None:
             found |= given
             break
     else:
-        return _parts_given(seen, build, takes)
+        return _parts_given(seen, build, takes) if _takes_parts(build) else None
     for key, place in shape.places.items():
         default, annotation, _ = takes[key]
         if place is not None and _plain(seen.leaves[place]) != default:
@@ -358,6 +358,17 @@ def _takes(build: Any) -> dict[str, tuple[Any, Any, bool]]:
         key: (default, annotation, is_static(annotation) or default is None)
         for key, (default, annotation) in arguments(build).items()
     }
+
+
+@functools.cache
+def _takes_parts(build: Any) -> bool:
+    """Whether an argument may be a coefficient or another part."""
+    return any(
+        isinstance(default, Value)
+        or annotation is inspect.Parameter.empty
+        or Coefficient in typing.get_args(annotation)
+        for default, annotation, _ in _takes(build).values()
+    )
 
 
 @functools.lru_cache(maxsize=4096)

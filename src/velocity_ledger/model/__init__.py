@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from velocity_ledger.model._generate import generate as generate
     from velocity_ledger.model._gpt import GPT as GPT, Hyperparameter as Hyperparameter
     from velocity_ledger.model._keys import PathKeys as PathKeys, fold_in_name as fold_in_name
+    from velocity_ledger.model._phase_attention import PhaseAttention as PhaseAttention
     from velocity_ledger.model._weights import count_parameters as count_parameters
 
 __getattr__, __dir__, __all__ = lazy(
@@ -23,6 +24,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Hyperparameter": "_gpt",
         "ModelConfig": "_config",
         "PathKeys": "_keys",
+        "PhaseAttention": "_phase_attention",
         "count_parameters": "_weights",
         "declared_by": "_block",
         "dropout": "_dropout",
