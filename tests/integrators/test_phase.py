@@ -34,7 +34,7 @@ DAMPING = LogLinear(0.8, 0.3)
 def run(integrator, field, n, x=X, p=P, own=None):
     """Start at a momentum that is not zero, and step n times."""
     stream, (_, t, memory) = integrator.init(x, vl.Context(0))
-    state = (p.astype(x.dtype), t, memory)
+    state, info = (p.astype(x.dtype), t, memory), None
     for k in range(n):
         ctx = vl.Context(k, own or {}, total=n)
         stream, state, info = integrator.step(field, stream, state, ctx)
@@ -112,7 +112,7 @@ def test_order_of_a_rule(name, order):
 
 def in_numpy(name, h_x, h_p, n):
     """The four rules with one evaluation behind each rate, in float64, from their equations."""
-    x, p, t, before = np.float64(X), np.float64(P), 1.0, None
+    x, p, t, before = np.asarray(X, np.float64), np.asarray(P, np.float64), 1.0, None
 
     def rates(x, p):
         both = coupled(np.concatenate([x, p], -1))
@@ -233,8 +233,12 @@ def test_the_code_samples_time_over_the_other_step():
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [({"start": "rest"}, "starts at"), ({"start": "bootstrap"}, "pushed"), ({"interval": "h"}, "h_x or h_p")],
-)  # fmt: skip
+    [
+        ({"start": "rest"}, "starts at"),
+        ({"start": "bootstrap"}, "pushed"),
+        ({"interval": "h"}, "h_x or h_p"),
+    ],
+)
 def test_what_is_refused(arguments, word):
     with pytest.raises(vl.UserError, match=word):
         Phase(**arguments)

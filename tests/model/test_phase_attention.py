@@ -25,8 +25,8 @@ def oracle(norm=False):
 
 def test_the_formulas_token_by_token():
     made = oracle()
-    a, v = np.float64(made.coupling[...]), np.float64(made.value[...])
-    x, p, out = np.float64(X), np.float64(P), np.zeros(Z.shape)
+    a, v = np.asarray(made.coupling[...], np.float64), np.asarray(made.value[...], np.float64)
+    x, p, out = np.asarray(X, np.float64), np.asarray(P, np.float64), np.zeros(Z.shape)
     for b in range(2):
         for i in range(TIME):
             for j in range(i + 1):

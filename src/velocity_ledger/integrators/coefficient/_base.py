@@ -2,9 +2,9 @@
 
 from typing import Any, TypeAlias
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from velocity_ledger.integrators._contract import Context, Parameter, scalar
@@ -46,14 +46,14 @@ def vanishes(number: Any) -> bool:
     """Return whether a scalar can be zero; True for a number that is traced."""
     if isinstance(number, Coefficient):
         return number.vanishes
-    return isinstance(number, jax.core.Tracer) or bool(np.any(np.asarray(number) == 0))
+    return isinstance(number, Tracer) or bool(np.any(np.asarray(number) == 0))
 
 
 def contracts(number: Any) -> bool:
     """Return whether a scalar's size is always below 1; True for a number that is traced."""
     if isinstance(number, Coefficient):
         return number.contracts
-    return isinstance(number, jax.core.Tracer) or bool(np.all(np.abs(np.asarray(number)) < 1))
+    return isinstance(number, Tracer) or bool(np.all(np.abs(np.asarray(number)) < 1))
 
 
 def declare(**scalars: Any) -> dict[str, Parameter]:
