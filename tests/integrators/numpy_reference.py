@@ -136,6 +136,29 @@ def heun(h=1.0):
     return states
 
 
+def two_stage(own_weights):
+    """x += g1 f1 + g2 f2; (g1, g2) from (f1, f2, k, own)."""
+
+    def states(fields, x0, own):
+        x = np.asarray(x0, np.float64)
+        out = [x]
+        for k, field in enumerate(fields):
+            first = field(x)
+            second = field(x + first)
+            a, b = own_weights(first, second, k, own)
+            x = x + a * first + b * second
+            out.append(x)
+        return np.stack(out)
+
+    return states
+
+
+def gate(first, second, k, own):
+    read = np.concatenate([first, second], -1) @ own["gate"] + own["gate_bias"]
+    g = sigmoid(read)[..., None]
+    return g, 1 - g
+
+
 def rk4(h=1.0):
     def states(fields, x0, own):
         x = np.asarray(x0, np.float64)
@@ -386,6 +409,10 @@ STATES = {
     "dynamic-hyper-connections": hyper(dynamic_weights, 4),
     "manifold-hyper-connections": hyper(manifold_weights, 4),
     "denseformer": dense(),
+    "split-ledger": heavy_ball(0.9),  # the fields here are of one kind
+    "coasting-ledger": heavy_ball(0.9),  # the path is the ledger's, only the head reads further
+    "ode-rk2": two_stage(lambda a, b, k, own: (own["first"][k], own["second"][k])),
+    "gated-rk2": two_stage(gate),
     # On fields without layers a splitting has nothing to cut.
     "parallel": euler(),
     "strang": euler(),
@@ -396,6 +423,18 @@ STATES = {
     "ledger(debias=True)": heavy_ball(0.9, debias=True),
     "ledger(mu=-0.5)": heavy_ball(-0.5),
     "ledger(mu=linear(0.2, 0.8))": heavy_ball(lambda k, n, own: 0.2 + 0.6 * k / (n - 1)),
+    "ledger(mu=cosine(0.2, 0.8))": heavy_ball(
+        lambda k, n, own: 0.8 - 0.3 * (1 + np.cos(np.pi * k / (n - 1)))
+    ),
+    "ledger(mu=table((0.1, 0.9, 0.5, -0.5, 0.7, 0.2)))": heavy_ball(
+        lambda k, n, own: (0.1, 0.9, 0.5, -0.5, 0.7, 0.2)[k]
+    ),
+    "learned-ledger(per='model')": heavy_ball(lambda k, n, own: sigmoid(own["mu"])),
+    "damped-euler(damped=False)": euler(lambda k, n, own: (1 - 0.9 ** (n - k)) / 0.1),
+    "midpoint(start='bootstrap')": two_step(lambda x, b, f, k: b + f if k else x + 0.5 * f),
+    "leapfrog(h=0.5, start='bootstrap')": two_step(
+        lambda x, before, f, k: 2 * x - before + 0.25 * f if k else x + 0.5 * f
+    ),
     "leapfrog(h=0.5)": two_step(lambda x, before, f, k: 2 * x - before + 0.25 * f),
     "midpoint(h=0.25)": two_step(lambda x, before, f, k: before + 0.5 * f),
     "heun(h=0.5)": heun(0.5),

@@ -42,6 +42,20 @@ REDUCTIONS = [
     ("manifold-hyper-connections(streams=1, sharpness=60)", "plain", "a sigmoid of 60"),
     ("denseformer", "plain", ""),
     ("denseformer(dilation=2, period=2)", "plain", ""),
+    ("split-ledger", "ledger", ""),
+    ("split-ledger(debias=True)", "ledger(debias=True)", ""),
+    ("split-ledger(start='bootstrap')", "ledger(start='bootstrap')", ""),
+    ("compose(separate(adams_bashforth()), flat(), fixed())", "adams-bashforth", ""),
+    ("coasting-ledger", "ledger", ""),
+    ("gated-rk2", "heun", "half of each is added before or after halving"),
+    ("compose(two_stage(0.5, 0.5), flat(), fixed(), whole())", "heun", "likewise"),
+    ("ledger(mu=cosine(.5, .5))", "ledger(mu=linear(.5, .5))", ""),
+    ("ledger(mu=table((.5, .5, .5, .5, .5, .5)))", "ledger(mu=linear(.5, .5))", ""),
+    (
+        "leapfrog(h=.5)",
+        "compose(heavy_ball(1., False), flat(), fixed(.25), whole())",
+        "h twice, not its square",
+    ),
     ("plain(h=ledger_gain(mu=.9))", "damped-euler", ""),
 ]  # fmt: skip
 
@@ -77,6 +91,19 @@ def test_bdia_is_a_ledger_of_random_sign_in_training():
     assert len({tuple(np.asarray(s)) for s in steps[:, :, 0, 0].T}) > 8
     _, again = vl.integrate(fields, x, vl.parse("bdia"), record=States(), key=key)
     np.testing.assert_array_equal(drawn["x"], again["x"])
+
+
+@pytest.mark.parametrize(
+    "options", ["mu=.9", "mu=.5, h=.7", "damped=False", "mu=1., damped=False", "debias=True"]
+)
+def test_the_control_has_the_gain_of_every_block(options):
+    """Pushed once, at sub-update k, both end at the same place: for every k."""
+    n, x0 = 7, jnp.zeros((1, 2))
+    for pushed in range(n):
+        fields = [lambda x, on=float(k == pushed): jnp.full_like(x, on) for k in range(n)]
+        end, _ = vl.integrate(fields, x0, vl.parse(f"ledger({options})"))
+        same, _ = vl.integrate(fields, x0, vl.parse(f"damped-euler({options})"))
+        np.testing.assert_allclose(end, same, rtol=1e-5)
 
 
 def test_a_damped_euler_delivers_what_a_ledger_delivers():
@@ -123,6 +150,9 @@ ORDERS = [
     ("heun(h={h})", 2),
     ("rk4(h={h})", 4),
     ("midpoint(h={h})", 1),  # its first step, 2 h f, is off by one order
+    ("midpoint(h={h}, start='bootstrap')", 2),
+    ("compose(separate(adams_bashforth()), flat(), fixed({h}))", 2),
+    ("compose(two_stage(0.5, 0.5, {h}), flat(), fixed({h}))", 2),
 ]
 
 
@@ -141,3 +171,21 @@ def test_order_of_accuracy(form, order):
             errors.append(float(jnp.abs(end - exact).max()))
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert abs(slope - order) < 0.2, (slope, errors)
+
+
+@pytest.mark.parametrize("start", ["zero", "bootstrap"])
+def test_order_of_a_leapfrog_for_the_second_order_system(start):
+    """x'' = f(x), from rest or at the speed f(x_0): either first step is off by one order."""
+    with jax.enable_x64(True):
+        a = jnp.array([[-1.0, 0.3], [0.3, -0.5]])
+        x0 = jnp.array([[1.0, -0.5]])
+        v0 = jnp.zeros_like(x0) if start == "zero" else x0 @ a
+        system = jnp.block([[jnp.zeros((2, 2)), a], [jnp.eye(2), jnp.zeros((2, 2))]])
+        exact = (jnp.concatenate([x0, v0], -1) @ jax.scipy.linalg.expm(system))[:, :2]
+        counts, errors = np.array([16, 32, 64, 128]), []
+        for n in counts:
+            integrator = vl.parse(f"leapfrog(h={1 / n}, start={start!r})")
+            end, _ = vl.integrate([lambda x: x @ a] * int(n), x0, integrator)
+            errors.append(float(jnp.abs(end - exact).max()))
+    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    assert abs(slope - 1) < 0.15, (slope, errors)

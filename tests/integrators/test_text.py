@@ -1,5 +1,6 @@
 """Text forms: what is read, what is refused, and files of the user's own."""
 
+import functools
 import textwrap
 
 import jax.numpy as jnp
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import velocity_ledger as vl
+from velocity_ledger.integrators import Coast, Separate, Table
 
 MINE = """
 from velocity_ledger import Composition, HeavyBall, Info, Integrator, Sphere, Fixed
@@ -54,6 +56,22 @@ def mine(tmp_path):
         ("plain(h=.46)", vl.plain(h=0.46), "plain(h=0.46)"),
         ("ledger(mu=0.9)", vl.ledger(), "ledger"),
         ("compose(euler(), flat(), fixed())", vl.plain(), "plain"),
+        (
+            "ledger(mu=table((0.5, 1)))",
+            vl.ledger(Table((0.5, 1.0))),
+            "ledger(mu=table(values=(0.5, 1.0)))",
+        ),
+        (
+            "yuriiformer(velocity='tokens', gain=1)",
+            vl.parse("yuriiformer(gain=1.0, velocity='tokens')"),
+            "yuriiformer(velocity='tokens', gain=1.0)",
+        ),
+        (
+            "compose(separate(heavy_ball(mu=.2)), flat(), fixed(), reading=coast())",
+            vl.Composition(Separate(vl.HeavyBall(0.2)), vl.Flat(), vl.Fixed(), reading=Coast()),
+            "compose(separate(of=heavy_ball(mu=0.2)), flat(), fixed(), reading=coast())",
+        ),
+        ("compose(separate(), flat(), fixed())", vl.parse("split-ledger"), "split-ledger"),
         (
             "compose(heavy_ball(mu=.2), sphere(), fixed())",
             vl.Composition(vl.HeavyBall(0.2), vl.Sphere(), vl.Fixed()),
@@ -104,7 +122,13 @@ def test_an_array_is_written_as_the_number_it_was():
         ("compose(heavy_ball(**3), flat(), fixed())", "cannot be read"),
         ("compose(heavy_ball(.9, mu=.8), flat(), fixed())", "given mu twice"),
         ("compose(euler(), flat(), fixed(), flat())", "splitting is a Splitting|Type-check error"),
-        ("compose(euler(), flat(), fixed(), strang(), 1)", "takes 4 arguments, got 5"),
+        ("compose(euler(), flat(), fixed(), strang(), 1)", "reading is a Reading|Type-check error"),
+        ("compose(euler(), flat(), fixed(), strang(), coast(), 1)", "takes 5 arguments, got 6"),
+        ("ledger(mu=table(0.5))", "numbers in brackets"),
+        ("ledger(mu=table(()))", "a number for every sub-update"),
+        ("ledger(mu=(0.5, 0.9))", "mu is one number"),
+        ("ledger(mu=table((0.5, 'a')))", "is no number"),
+        ("ledger(mu=table((0.5, 1e999)))", "finite"),
         ("./mine.py", "mine.py:Mine"),
         (f"ledger(mu=1{'0' * 400})", "finite"),
     ],
@@ -208,3 +232,26 @@ def test_registering_a_name(monkeypatch):
     assert vl.text(vl.plain(h=0.25)) == "plain(h=0.25)"
     with pytest.raises(vl.UserError, match="registered already"):
         vl.register("half", vl.plain)
+
+
+def test_a_text_is_found_without_building_every_name():
+    """What each name makes is known after the first text: many names cost no more builds."""
+    from velocity_ledger.integrators import _registry
+
+    forms = ("ledger(mu=0.3)", "tmmformer", "ngpt-ledger(radius=2.0)", "rk4(h=0.5)")
+    integrators = [vl.parse(form) for form in forms]
+    texts = [vl.text(i) for i in integrators]
+    built = []
+    kept = dict(_registry._builders)
+    try:
+        for name, build in kept.items():
+            counted = functools.wraps(build)(
+                lambda *a, build=build, name=name, **k: built.append(name) or build(*a, **k)
+            )
+            _registry._builders[name] = counted
+        assert [vl.text(i) for i in integrators] == texts
+        built.clear()
+        assert [vl.text(i) for i in integrators] == texts
+        assert len(built) <= 2 * len(forms)
+    finally:
+        _registry._builders.update(kept)

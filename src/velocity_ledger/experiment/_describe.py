@@ -75,7 +75,7 @@ def describe(config: ExperimentConfig) -> list[dict[str, Any]]:
     variants = variants_of(config.variants)
     for variant in variants:
         if variant.file is not None:
-            try_variant(variant, dc.replace(variant.configure(config).model, layers=1))
+            try_variant(variant, dc.replace(variant.configure(config).model, scan=True))
     return [_described(variant, config) for variant in variants]
 
 

@@ -59,10 +59,13 @@ def _try_steps(integrator: Integrator, config: ModelConfig) -> None:
     x = jax.ShapeDtypeStruct((_BATCH, _TIME, config.width), jnp.float32)
     declared = declared_by(integrator, config)
     tokens = jax.ShapeDtypeStruct((_BATCH, _TIME), jnp.int32)
+    total = config.layers * len(integrator.splitting.kinds)
     # Training draws, measuring does not.
     for draws in (True, False):
         key = jax.random.key(0) if draws else None
-        jax.eval_shape(lambda x, t, key=key: _steps(integrator, declared, x, t, key), x, tokens)
+        jax.eval_shape(
+            lambda x, t, key=key: _steps(integrator, declared, x, t, key, total), x, tokens
+        )
 
 
 def _steps(
@@ -71,12 +74,13 @@ def _steps(
     x: Float[Array, "batch time width"],
     tokens: Array,
     key: Any,
+    total: int,
 ) -> Any:
     own = {name: p.initial(jax.random.key(0)) for name, p in declared.items()}
     field = bind(lambda z: 0.5 * z)
-    stream, state = integrator.init(x, Context(0, own, key, tokens, _STEPS))
+    stream, state = integrator.init(x, Context(0, own, key, tokens, total))
     for index in range(_STEPS):
-        found = integrator.step(field, stream, state, Context(index, own, key, tokens, _STEPS))
+        found = integrator.step(field, stream, state, Context(index, own, key, tokens, total))
         if not isinstance(found, tuple) or len(found) != 3:
             raise _BreachError("step must return the stream, the state and an Info")
         new, after, info = found
@@ -90,7 +94,7 @@ def _steps(
             if name != "velocity" or value is not None:
                 _check_array(f"Info's {name}", value, x)
         stream, state = new, after
-    return integrator.readout(stream, state, Context(_STEPS, own, key, tokens, _STEPS))
+    return integrator.readout(stream, state, Context(total, own, key, tokens, total))
 
 
 def _check_same(what: str, before: Any, after: Any) -> None:

@@ -31,12 +31,14 @@ from velocity_ledger.integrators._user_file import source_of as source_of
 from velocity_ledger.integrators._value import Scalar as Scalar, Value as Value
 from velocity_ledger.integrators.coefficient import (
     Coefficient as Coefficient,
+    Cosine as Cosine,
     Drawn as Drawn,
     Learned as Learned,
     LedgerGain as LedgerGain,
     Linear as Linear,
     Number as Number,
     Signs as Signs,
+    Table as Table,
 )
 from velocity_ledger.integrators.geometry import (
     Flat as Flat,
@@ -49,6 +51,7 @@ from velocity_ledger.integrators.geometry import (
 from velocity_ledger.integrators.momentum import (
     AdamsBashforth2 as AdamsBashforth2,
     Euler as Euler,
+    GatedTwoStage as GatedTwoStage,
     HeavyBall as HeavyBall,
     Heun as Heun,
     Impulse as Impulse,
@@ -56,12 +59,30 @@ from velocity_ledger.integrators.momentum import (
     Momentum as Momentum,
     Preconditioned as Preconditioned,
     RungeKutta4 as RungeKutta4,
+    Separate as Separate,
+    TwoStage as TwoStage,
+)
+from velocity_ledger.integrators.phase import (
+    Clock as Clock,
+    DampedAdamsBashforth2 as DampedAdamsBashforth2,
+    DampedEuler as DampedEuler,
+    DampedStrang as DampedStrang,
+    ExponentialEuler as ExponentialEuler,
+    LogLinear as LogLinear,
+    Phase as Phase,
+    PresymplecticEuler as PresymplecticEuler,
+    Rule as Rule,
 )
 from velocity_ledger.integrators.preconditioner import (
     Orthogonal as Orthogonal,
     Preconditioner as Preconditioner,
     RightRoot as RightRoot,
     SecondMoment as SecondMoment,
+)
+from velocity_ledger.integrators.reading import (
+    Coast as Coast,
+    Position as Position,
+    Reading as Reading,
 )
 from velocity_ledger.integrators.splitting import (
     LieTrotter as LieTrotter,

@@ -12,6 +12,7 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Info, Integrator, Parameter
 from velocity_ledger.integrators.geometry import Flat, Geometry
 from velocity_ledger.integrators.momentum import Euler, Momentum
+from velocity_ledger.integrators.reading import Position, Reading
 from velocity_ledger.integrators.splitting import LieTrotter, Splitting
 from velocity_ledger.integrators.step_scale import Fixed, StepScale
 
@@ -36,14 +37,26 @@ class Composition(Integrator):
         direction, state = momentum(x -> geometry.pull(x, field(x)), x, state)
         x' = geometry.move(x, step_scale(direction))
         state = geometry.transport(x', state)
+        the head reads reading(x_n, state)
 
-    Every named variant is such a value.
+    Every named variant is such a value. Parts that cannot work together are refused:
+
+    - a reading that coasts, where the momentum has no velocity, a normalised or a debiased one, or
+      one that never fades;
+    - a momentum that reads a field elsewhere than at the stream (look-ahead, Runge-Kutta), on a
+      curved geometry, which such points leave;
+    - Runge-Kutta stages of another step than the one that is taken;
+    - separate memories, where a layer has only one kind of sub-update.
+
+    Raises `UserError`, one sentence that says which and why. What works but is weaker than it
+    looks is in `notes`.
     """
 
     momentum: Momentum = Euler()
     geometry: Geometry = Flat()
     step_scale: StepScale = Fixed()
     splitting: Splitting = LieTrotter()  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    reading: Reading = Position()
 
     def __post_init__(self) -> None:
         for name, axis in (
@@ -51,12 +64,56 @@ class Composition(Integrator):
             ("geometry", Geometry),
             ("step_scale", StepScale),
             ("splitting", Splitting),
+            ("reading", Reading),
         ):
             if not isinstance(getattr(self, name), axis):
                 raise UserError(
                     f"a composition's {name} is a {axis.__name__}, got {getattr(self, name)!r}:"
-                    " write compose(momentum, geometry, step_scale, splitting)"
+                    " write compose(momentum, geometry, step_scale, splitting, reading)"
                 )
+        reason = self._impossible()
+        if reason:
+            raise UserError(reason)
+
+    def _impossible(self) -> str:
+        momentum, geometry, splitting = self.momentum, self.geometry, self.splitting
+        name = type(momentum).__name__
+        if self.reading.coasts and momentum.uncoasted:
+            return f"nothing can be read by coasting here: {momentum.uncoasted}"
+        if momentum.ahead and geometry.curved:
+            return (
+                f"{name} reads its field at points off the {type(geometry).__name__}: use flat(),"
+                " or a momentum that reads the stream where it is"
+            )
+        if _differ(momentum.inner_step, self.step_scale.step):
+            return (
+                f"{name} makes its stages for a step of {momentum.inner_step}, the step scale takes"
+                f" {self.step_scale.step}: give both the same h"
+            )
+        if momentum.per_kind and len(set(splitting.kinds)) < 2:
+            return (
+                f"{type(splitting).__name__} has one kind of sub-update, whose memory is shared as"
+                " it is: leave separate out"
+            )
+        return ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is weaker than the parts' names say, one sentence each."""
+        momentum, splitting = self.momentum, self.splitting
+        found = []
+        if momentum.order > splitting.order:
+            found.append(
+                f"{type(momentum).__name__} is of order {momentum.order} for one field, but"
+                f" {type(splitting).__name__} of order {splitting.order} for a layer's sum"
+            )
+        mixed = momentum.remembers and not momentum.per_kind and len(set(splitting.kinds)) > 1
+        if momentum.order > 1 and mixed:
+            found.append(
+                f"{type(momentum).__name__} extrapolates from one kind of field to another:"
+                " separate() keeps them apart"
+            )
+        return tuple(found)
 
     @property
     def pre_norm(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -103,3 +160,12 @@ class Composition(Integrator):
             velocity=impulse.velocity,
         )
         return stream, state, info
+
+    def readout(self, stream: Any, state: Any, ctx: Context) -> Array:
+        return self.reading.read(self.momentum, self.geometry, self.step_scale, stream, state, ctx)
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether two steps are plain numbers and not the same."""
+    known = isinstance(a, (int, float)) and isinstance(b, (int, float))
+    return known and a != b

@@ -106,7 +106,8 @@ class Context:
     `index` counts sub-updates from 0 and may be traced, `total` is their number n, `kind` names
     the field ("attention", "mlp", "field"). `parameters` holds this sub-update's own copy of what
     the integrator declared, `key` is this sub-update's key or None, `inputs` what the embedding
-    read (the tokens).
+    read (the tokens). `kinds` names all kinds of sub-update that there are, in order of appearance,
+    and `visit` counts the earlier sub-updates of this kind.
     """
 
     index: Any
@@ -115,6 +116,15 @@ class Context:
     inputs: Any = None
     total: int = dc.field(default=1, metadata={"static": True})
     kind: str = dc.field(default="field", metadata={"static": True})
+    kinds: tuple[str, ...] = dc.field(default=("field",), metadata={"static": True})
+    visit: Any = None
+    memory: Literal["shared", "kind"] = dc.field(default="shared", metadata={"static": True})
+    """Whose memory is asked for: one that all sub-updates share, or this kind's own."""
+
+    @property
+    def age(self) -> Any:
+        """How many sub-updates the memory that is asked for has gathered before this one."""
+        return self.index if self.memory == "shared" or self.visit is None else self.visit
 
 
 @jax.tree_util.register_dataclass

@@ -7,11 +7,15 @@ from velocity_ledger.integrators.geometry import Flat, Sphere, TangentSphere, Ta
 from velocity_ledger.integrators.momentum import (
     AdamsBashforth2,
     Euler,
+    GatedTwoStage,
     HeavyBall,
     Heun,
     LookAhead,
     RungeKutta4,
+    Separate,
+    TwoStage,
 )
+from velocity_ledger.integrators.reading import Coast
 from velocity_ledger.integrators.splitting import Macaron, Parallel, Strang, Whole
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
@@ -52,9 +56,27 @@ def ngpt_ledger(
     return Composition(HeavyBall(mu, damped, debias), Sphere(radius), Alpha(alpha, h))
 
 
-def damped_euler(mu: Scalar = 0.9, h: Scalar = 1.0) -> Composition:
+def split_ledger(
+    mu: Number = 0.9,
+    h: Number = 1.0,
+    damped: bool = True,
+    debias: bool = False,
+    start: str = "zero",
+) -> Composition:
+    """The ledger with a velocity each for attention and MLP: `v_a = mu v_a + (1 - mu) a(x)`."""
+    return Composition(Separate(HeavyBall(mu, damped, debias, start)), Flat(), Fixed(h))
+
+
+def coasting_ledger(mu: Number = 0.9, h: Number = 1.0, damped: bool = True) -> Composition:
+    """The ledger read where its velocity would still carry it: `x_n + h mu/(1 - mu) v_n`."""
+    return Composition(HeavyBall(mu, damped), Flat(), Fixed(h), reading=Coast())
+
+
+def damped_euler(
+    mu: Scalar = 0.9, h: Scalar = 1.0, damped: bool = True, debias: bool = False
+) -> Composition:
     """Euler with the per-block gain of a ledger, its control: `x += h (1 - mu^(n-k)) f_k`."""
-    return Composition(Euler(), Flat(), Fixed(LedgerGain(mu, h)))
+    return Composition(Euler(), Flat(), Fixed(LedgerGain(mu, h, damped, debias)))
 
 
 def rezero(start: Scalar = 0.0) -> Composition:
@@ -67,9 +89,12 @@ def layer_scale(alpha: Scalar = 0.1) -> Composition:
     return Composition(Euler(), Flat(), Alpha(alpha))
 
 
-def learned_ledger(mu: Scalar = 0.9) -> Composition:
-    """The ledger with a learned mu for every sub-update: `v = mu_k v + (1 - mu_k) f; x += v`."""
-    return Composition(HeavyBall(Learned(mu)), Flat(), Fixed())
+def learned_ledger(mu: Scalar = 0.9, per: str = "sub_update") -> Composition:
+    """The ledger with a learned mu for every sub-update: `v = mu_k v + (1 - mu_k) f; x += v`.
+
+    `per` is sub_update, layer or model.
+    """
+    return Composition(HeavyBall(Learned(mu, per=per)), Flat(), Fixed())
 
 
 def nesterov(mu: Scalar = 0.9, gamma: Scalar = 0.1, h: Scalar = 1.0) -> Composition:
@@ -77,29 +102,60 @@ def nesterov(mu: Scalar = 0.9, gamma: Scalar = 0.1, h: Scalar = 1.0) -> Composit
     return Composition(LookAhead(mu, mu, gamma), Flat(), Fixed(h))
 
 
-def yuriiformer(start: Scalar = 0.5, gain: Scalar = LN2, norm_per: str = "layer") -> Composition:
-    """Learned Nesterov: `v = LN(beta v + gamma f(x + mu v)); x += v`."""
+def yuriiformer(
+    start: Scalar = 0.5, gain: Scalar = LN2, norm_per: str = "layer", velocity: str = "zero"
+) -> Composition:
+    """Learned Nesterov: `v = LN(beta v + gamma f(x + mu v)); x += v`.
+
+    The paper's starts could not be confirmed. The defaults are those of Gai et al. with the norm
+    that a summary of the paper describes, one a layer; they use one a half-step
+    (`norm_per="sub_update"`), Stein et al. start at .9 and 1 (`start=.9, gain=1`). As published the
+    velocity starts from learned tables (`velocity="tokens"`).
+    """
     momentum = LookAhead(
-        Learned(start), Learned(start), Learned(gain, "softplus"), "overwrite", norm_per
+        Learned(start), Learned(start), Learned(gain, "softplus"), "overwrite", norm_per, velocity
     )
     return Composition(momentum, Flat(), Fixed())
 
 
-def hbformer(start: Scalar = 0.5, gain: Scalar = LN2) -> Composition:
-    """Learned heavy ball: `v = LN(beta v + gamma f(x)); x += v`."""
-    momentum = LookAhead(0.0, Learned(start), Learned(gain, "softplus"), "overwrite")
+def hbformer(
+    start: Scalar = 0.5, gain: Scalar = LN2, norm_per: str = "sub_update", velocity: str = "zero"
+) -> Composition:
+    """Learned heavy ball: `v = LN(beta v + gamma f(x)); x += v`.
+
+    As published the velocity starts from learned tables (`velocity="tokens"`).
+    """
+    momentum = LookAhead(
+        0.0, Learned(start), Learned(gain, "softplus"), "overwrite", norm_per, velocity
+    )
     return Composition(momentum, Flat(), Fixed())
 
 
-def tmmformer(start: Scalar = 0.5, gain: Scalar = LN2, nu: Scalar = 1.0) -> Composition:
-    """Learned triple momentum: `v = LN(beta v + gamma f(x + mu v)); x += nu v`."""
-    momentum = LookAhead(Learned(start), Learned(start), Learned(gain, "softplus"), "overwrite")
+def tmmformer(
+    start: Scalar = 0.5,
+    gain: Scalar = LN2,
+    nu: Scalar = 1.0,
+    norm_per: str = "sub_update",
+    velocity: str = "zero",
+) -> Composition:
+    """Learned triple momentum: `v = LN(beta v + gamma f(x + mu v)); x += nu v`.
+
+    As published the velocity starts from learned tables (`velocity="tokens"`).
+    """
+    momentum = LookAhead(
+        Learned(start), Learned(start), Learned(gain, "softplus"), "overwrite", norm_per, velocity
+    )
     return Composition(momentum, Flat(), Fixed(Learned(nu, "softplus")))
 
 
-def polyak_shear(start: Scalar = 0.9, gain: Scalar = 1.0, eta: Scalar = 1.0) -> Composition:
-    """Heavy ball read through a norm: `v = beta v + gamma f(x); x += eta LN(v)`."""
-    momentum = LookAhead(0.0, Learned(start), Learned(gain, "softplus"), "read", "layer")
+def polyak_shear(
+    start: Scalar = 0.9, gain: Scalar = 1.0, eta: Scalar = 1.0, velocity: str = "zero"
+) -> Composition:
+    """Heavy ball read through a norm: `v = beta v + gamma f(x); x += eta LN(v)`.
+
+    As published the velocity starts from learned tables (`velocity="tokens"`).
+    """
+    momentum = LookAhead(0.0, Learned(start), Learned(gain, "softplus"), "read", "layer", velocity)
     return Composition(momentum, Flat(), Fixed(Learned(eta, "softplus")))
 
 
@@ -108,18 +164,28 @@ def adams_bashforth(h: Scalar = 1.0) -> Composition:
     return Composition(AdamsBashforth2(), Flat(), Fixed(h))
 
 
-def leapfrog(h: Scalar = 1.0) -> Composition:
-    """The second-order recursion `x_(k+1) = 2 x_k - x_(k-1) + h^2 f_k`, an undamped mu of 1."""
-    return Composition(HeavyBall(1.0, damped=False), Flat(), Fixed(h * h), Whole())
+def leapfrog(h: Scalar = 1.0, start: str = "zero") -> Composition:
+    """The second-order recursion `x_(k+1) = 2 x_k - x_(k-1) + h^2 f_k`, an undamped mu of 1.
+
+    x_(-1) = x_0; or, by a `bootstrap`, x_1 = x_0 + h f_0. The paper does not say which.
+    """
+    return Composition(LookAhead(0.0, 1.0, h, start=start), Flat(), Fixed(h), Whole())
 
 
-def midpoint(h: Scalar = 0.5) -> Composition:
-    """The two-step midpoint rule `x_(k+1) = x_(k-1) + 2 h f_k`, a mu of -1."""
-    return Composition(HeavyBall(-1.0), Flat(), Fixed(h), Whole())
+def midpoint(h: Scalar = 0.5, start: str = "zero") -> Composition:
+    """The two-step midpoint rule `x_(k+1) = x_(k-1) + 2 h f_k`, a mu of -1.
+
+    x_(-1) = x_0; or, by a `bootstrap`, x_1 = x_0 + h f_0, with which it is of order 2. The paper
+    does not say which.
+    """
+    return Composition(HeavyBall(-1.0, start=start), Flat(), Fixed(h), Whole())
 
 
 def midpoint_a(h: Scalar = 1.0, centre: Scalar = 1.0, spread: Scalar = 0.5) -> Composition:
-    """Midpoint with a random weight a layer: `x_(k+1) = a x_(k-1) + (1 - a) x_k + h f_k`."""
+    """Midpoint with a random weight a layer: `x_(k+1) = a x_(k-1) + (1 - a) x_k + h f_k`.
+
+    Undone by x_(k-1) = (x_(k+1) - (1 - a) x_k - h f_k) / a, since a = -mu is drawn once for all.
+    """
     return Composition(HeavyBall(Drawn(centre, spread), damped=False), Flat(), Fixed(h), Whole())
 
 
@@ -136,6 +202,16 @@ def heun(h: Scalar = 1.0) -> Composition:
 def rk4(h: Scalar = 1.0) -> Composition:
     """The classical Runge-Kutta rule of order 4."""
     return Composition(RungeKutta4(h), Flat(), Fixed(h), Whole())
+
+
+def ode_rk2() -> Composition:
+    """Two evaluations with learned weights that start at 1: `x += g1 f(x) + g2 f(x + f(x))`."""
+    return Composition(TwoStage(), Flat(), Fixed(), Whole())
+
+
+def gated_rk2() -> Composition:
+    """Two evaluations mixed by a gate, one number a token: `x += g f1 + (1 - g) f2`."""
+    return Composition(GatedTwoStage(), Flat(), Fixed(), Whole())
 
 
 def riemannian_ledger(

@@ -140,5 +140,11 @@ REFERENCES = {
   journal = {arXiv preprint arXiv:2402.02622},
   year = {2024}
 }""",
+    "stein2026sympformer": """@article{stein2026sympformer,
+  title = {SympFormer},
+  author = {Stein, Viktor and Li and Steidl, Gabriele},
+  journal = {arXiv preprint arXiv:2603.16535},
+  year = {2026}
+}""",
 }
 """By citation key. Where a source's title or names could not be checked, they are left short."""

@@ -8,10 +8,12 @@ compose(heavy_ball(mu=0.9), flat(), fixed(h=1.0))        any composition, axis b
 
 import ast
 import dataclasses as dc
+import functools
 import inspect
+import itertools
 import re
 import typing
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -25,23 +27,29 @@ from velocity_ledger.integrators._registry import arguments, builder, names
 from velocity_ledger.integrators._value import Value, is_static
 from velocity_ledger.integrators.coefficient import (
     Coefficient,
+    Cosine,
     Drawn,
     Learned,
     LedgerGain,
     Linear,
     Signs,
+    Table,
 )
 from velocity_ledger.integrators.geometry import Flat, Sphere, TangentSphere, TargetSphere
 from velocity_ledger.integrators.momentum import (
     AdamsBashforth2,
     Euler,
+    GatedTwoStage,
     HeavyBall,
     Heun,
     LookAhead,
     Preconditioned,
     RungeKutta4,
+    Separate,
+    TwoStage,
 )
 from velocity_ledger.integrators.preconditioner import Orthogonal, RightRoot, SecondMoment
+from velocity_ledger.integrators.reading import Coast, Position
 from velocity_ledger.integrators.splitting import LieTrotter, Macaron, Parallel, Strang, Whole
 from velocity_ledger.integrators.step_scale import Alpha, Fixed
 
@@ -53,6 +61,9 @@ _PARTS: dict[str, type[Value]] = {
     "heun": Heun,
     "rk4": RungeKutta4,
     "preconditioned": Preconditioned,
+    "two_stage": TwoStage,
+    "gated_two_stage": GatedTwoStage,
+    "separate": Separate,
     "flat": Flat,
     "sphere": Sphere,
     "tangent_sphere": TangentSphere,
@@ -64,8 +75,12 @@ _PARTS: dict[str, type[Value]] = {
     "macaron": Macaron,
     "parallel": Parallel,
     "whole": Whole,
+    "position": Position,
+    "coast": Coast,
     "learned": Learned,
     "linear": Linear,
+    "cosine": Cosine,
+    "table": Table,
     "ledger_gain": LedgerGain,
     "drawn": Drawn,
     "signs": Signs,
@@ -112,7 +127,8 @@ def text(integrator: Integrator) -> str:
     if origin is not None:
         path, name, given = origin
         return f"{path}:{name}{_brackets(given)}"
-    found = [(name, given) for name in names() if (given := _given(integrator, name)) is not None]
+    seen = _seen(integrator)
+    found = [(name, given) for name in names() if (given := _given(seen, name)) is not None]
     if found:
         # Several names may give one value: the fewest arguments say it best.
         name, given = min(found, key=lambda item: len(item[1]))
@@ -132,7 +148,9 @@ def axes(integrator: Integrator) -> dict[str, str]:
     """Return the choice on each axis, as `compose` takes it; empty for an integrator without."""
     if not isinstance(integrator, Composition):
         return {}
-    names = ("momentum", "geometry", "step_scale", "splitting")
+    names = ["momentum", "geometry", "step_scale", "splitting"]
+    if integrator.reading != Position():
+        names.append("reading")
     try:
         return {name: _part(getattr(integrator, name)) for name in names}
     except KeyError:
@@ -176,6 +194,8 @@ def _literal(form: str, node: ast.expr) -> Any:
         value = ...
     if isinstance(value, (bool, int, float, str)) or value is None:
         return value
+    if isinstance(value, tuple) and all(map(_is_number, value)):
+        return value
     raise UserError(f"{form!r} holds {ast.unparse(node)!r}, which is no number, true or false")
 
 
@@ -205,15 +225,23 @@ def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -
 def _check_kind(name: str, key: str, value: Any, default: Any, annotation: Any) -> None:
     if isinstance(value, Coefficient) and Coefficient in typing.get_args(annotation):
         return
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(default, tuple) != isinstance(value, tuple):
+        shape = "numbers in brackets, (0.5, 0.9)" if isinstance(default, tuple) else "one number"
+        raise UserError(f"{name}: {key} is {shape}, got {value!r}")
+    number = _is_number(value)
     if isinstance(default, bool) and not isinstance(value, bool):
         raise UserError(f"{name}: {key} is True or False, got {value!r}")
     if isinstance(default, (int, float)) and not isinstance(default, bool) and not number:
         raise UserError(f"{name}: {key} is a number, got {value!r}")
     if default is None and value is not None and not number:
         raise UserError(f"{name}: {key} is a number or None, got {value!r}")
-    if isinstance(value, (int, float)) and not abs(value) < _LARGE:
-        raise UserError(f"{name}: {key} must be a finite number")
+    for item in value if isinstance(value, tuple) else (value,):
+        if isinstance(item, (int, float)) and not abs(item) < _LARGE:
+            raise UserError(f"{name}: {key} must be a finite number")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _from_file(path: str, name: str, positional: list[Any], given: dict[str, Any]) -> Integrator:
@@ -234,46 +262,140 @@ def _from_file(path: str, name: str, positional: list[Any], given: dict[str, Any
     return built
 
 
-def _given(integrator: Integrator, name: str) -> dict[str, Any] | None:
+@dc.dataclass(frozen=True)
+class _Seen:
+    """An integrator taken apart once, for every name it may have."""
+
+    integrator: Integrator
+    structure: Any
+    leaves: list[Any]
+    types: tuple[type, ...]
+    fields: dict[str, list[Any]]
+    """Values by the name of their field, outermost first."""
+
+
+def _seen(integrator: Integrator) -> _Seen:
+    leaves, structure = jax.tree.flatten(integrator)
+    fields: dict[str, list[Any]] = {}
+    _gather(integrator, fields)
+    return _Seen(integrator, structure, leaves, _types(integrator), fields)
+
+
+def _gather(value: Any, into: dict[str, list[Any]]) -> None:
+    if isinstance(value, Value):
+        for field in dc.fields(value):  # pyright: ignore[reportArgumentType]
+            item = getattr(value, field.name)
+            into.setdefault(field.name, []).append(item)
+            _gather(item, into)
+
+
+def _given(seen: _Seen, name: str) -> dict[str, Any] | None:
     """Return the arguments that make `name` this integrator, or None where none do.
 
-    Arguments that are part of the program are looked for by their names; where a number goes is
-    found by building with another one and seeing which leaf it becomes.
+    Arguments that are part of the program are looked for by their names, and, where no field has
+    the name, tried with the words that the integrator holds. Where a number goes was found once,
+    by building with another one and seeing which leaf it becomes.
     """
     build = builder(name)
-    takes = arguments(build)
+    takes = _takes(build)
     found: dict[str, Any] = {}
-    for key, (default, annotation) in takes.items():
-        if is_static(annotation) or default is None:
-            value = next((_plain(v) for v in _named(integrator, key)), default)
+    words: dict[str, list[Any]] = {}
+    for key, (default, annotation, static) in takes.items():
+        if not static:
+            continue
+        if key in seen.fields:
+            value = _plain(seen.fields[key][0])
             if value != default:
                 found[key] = _as(value, annotation)
-    leaves = jax.tree.leaves(integrator)
+        elif isinstance(default, (bool, str)):
+            words[key] = [default, *_words(seen, type(default))]
+    shape = _shape(build, tuple(found.items()))
+    if shape is None or (shape.settled and shape.types != seen.types):
+        return None
+    for tried in itertools.product(*words.values()):
+        given = {k: w for k, w in zip(words, tried, strict=True) if w != takes[k][0]}
+        shape = _shape(build, tuple((found | given).items())) if given else shape
+        if shape is not None and shape.structure == seen.structure:
+            found |= given
+            break
+    else:
+        return _parts_given(seen, build, takes) if _takes_parts(build) else None
+    for key, place in shape.places.items():
+        default, annotation, _ = takes[key]
+        if place is not None and _plain(seen.leaves[place]) != default:
+            found[key] = _as(_plain(seen.leaves[place]), annotation)
+    return _if_it_is(seen.integrator, build, found)
+
+
+def _parts_given(
+    seen: _Seen, build: Any, takes: Mapping[str, tuple[Any, Any, bool]]
+) -> dict[str, Any] | None:
+    """As `_given` for arguments that are coefficients, by the names of fields."""
+    found = {}
+    for key, (default, annotation, _) in takes.items():
+        value = seen.fields.get(key, [default])[0]
+        if isinstance(value, Coefficient) or _plain(value) != default:
+            found[key] = _as(_plain(value), annotation)
+    return _if_it_is(seen.integrator, build, found)
+
+
+def _if_it_is(integrator: Integrator, build: Any, found: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        if jax.tree.structure(build(**found)) != jax.tree.structure(integrator):
-            return _parts_given(integrator, build, takes)
-        fixed = dict(found)
-        for key, (default, annotation) in takes.items():
-            if is_static(annotation) or default is None:
-                continue
-            place = _place(build, fixed, key)
-            if place is not None and _plain(leaves[place]) != default:
-                found[key] = _as(_plain(leaves[place]), annotation)
         return found if build(**found) == integrator else None
     except (UserError, TypeError, ValueError):
         return None
 
 
-def _parts_given(
-    integrator: Integrator, build: Any, takes: dict[str, tuple[Any, Any]]
-) -> dict[str, Any] | None:
-    """As `_given` for arguments that are coefficients, by the names of fields."""
-    found = {}
-    for key, (default, annotation) in takes.items():
-        value = next(_named(integrator, key), default)
-        if isinstance(value, Coefficient) or _plain(value) != default:
-            found[key] = _as(_plain(value), annotation)
-    return found if build(**found) == integrator else None
+@dc.dataclass(frozen=True)
+class _Shape:
+    """What a builder makes of its defaults and some arguments, and where each number goes."""
+
+    structure: Any
+    types: tuple[type, ...]
+    settled: bool
+    """Whether no argument is a part, so that the types of the parts are these."""
+    places: dict[str, int | None]
+
+
+@functools.cache
+def _takes(build: Any) -> dict[str, tuple[Any, Any, bool]]:
+    """Return the arguments: default, annotation, and whether it is looked for by its name."""
+    return {
+        key: (default, annotation, is_static(annotation) or default is None)
+        for key, (default, annotation) in arguments(build).items()
+    }
+
+
+@functools.cache
+def _takes_parts(build: Any) -> bool:
+    """Whether an argument may be a coefficient or another part."""
+    return any(
+        isinstance(default, Value)
+        or annotation is inspect.Parameter.empty
+        or Coefficient in typing.get_args(annotation)
+        for default, annotation, _ in _takes(build).values()
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _shape(build: Any, given: tuple[tuple[str, Any], ...]) -> _Shape | None:
+    """Build once with these arguments, and once with a number for each other one."""
+    takes, fixed = _takes(build), dict(given)
+    try:
+        made = build(**fixed)
+    except (UserError, TypeError, ValueError):
+        return None
+    numbers = [key for key, (_, _, static) in takes.items() if key not in fixed and not static]
+    settled = not any(isinstance(takes[key][0], Value) for key in numbers)
+    places = {key: _place(build, fixed, key) for key in numbers}
+    return _Shape(jax.tree.structure(made), _types(made), settled, places)
+
+
+def _types(integrator: Integrator) -> tuple[type, ...]:
+    """The types of an integrator and of its parts, coefficients aside."""
+    parts = (getattr(integrator, f.name) for f in dc.fields(integrator))  # pyright: ignore[reportArgumentType]
+    own = [type(p) for p in parts if isinstance(p, Value) and not isinstance(p, Coefficient)]
+    return (type(integrator), *own)
 
 
 def _place(build: Any, fixed: dict[str, Any], key: str) -> int | None:
@@ -289,14 +411,12 @@ def _place(build: Any, fixed: dict[str, Any], key: str) -> int | None:
     return None
 
 
-def _named(value: Any, key: str) -> Iterator[Any]:
-    """The values of the fields of this name, in the value and its parts."""
-    if isinstance(value, Value):
-        for field in dc.fields(value):  # pyright: ignore[reportArgumentType]
-            item = getattr(value, field.name)
-            if field.name == key:
-                yield item
-            yield from _named(item, key)
+def _words(seen: _Seen, kind: type) -> list[Any]:
+    """The words, or yes and no, that an argument of this type may have been."""
+    if kind is bool:
+        return [True, False]
+    held = (v for values in seen.fields.values() for v in values)
+    return sorted({v for v in held if type(v) is kind})
 
 
 def _compose(integrator: Composition) -> str:
@@ -304,7 +424,10 @@ def _compose(integrator: Composition) -> str:
     if integrator.splitting != LieTrotter():
         parts.append(integrator.splitting)
     try:
-        return f"compose({', '.join(map(_part, parts))})"
+        words = list(map(_part, parts))
+        if integrator.reading != Position():
+            words.append(f"reading={_part(integrator.reading)}")
+        return f"compose({', '.join(words)})"
     except KeyError:
         return repr(integrator)
 
@@ -338,6 +461,8 @@ def _items(given: dict[str, Any]) -> str:
 
 def _as(value: Any, annotation: Any) -> Any:
     """Return a whole number as a float, unless the annotation says that it counts something."""
+    if isinstance(value, tuple):
+        return tuple(_as(item, annotation) for item in value)
     return float(value) if type(value) is int and not is_static(annotation) else value
 
 
@@ -345,5 +470,7 @@ def _plain(value: Any) -> Any:
     """Return a number as Python prints it; an array's is the shortest its dtype tells apart."""
     if isinstance(value, (bool, int, float, str, Value)) or value is None:
         return value
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
     array = np.asarray(value)
     return float(str(array)) if array.ndim == 0 else value

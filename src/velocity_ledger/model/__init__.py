@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from velocity_ledger.model._gpt import GPT as GPT, Hyperparameter as Hyperparameter
     from velocity_ledger.model._keys import PathKeys as PathKeys, fold_in_name as fold_in_name
     from velocity_ledger.model._mlp import MLP as MLP
+    from velocity_ledger.model._phase_attention import PhaseAttention as PhaseAttention
     from velocity_ledger.model._rotary import rotate as rotate
     from velocity_ledger.model._unit_weights import unit_weights as unit_weights
     from velocity_ledger.model._weights import count_parameters as count_parameters
@@ -27,6 +28,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Hyperparameter": "_gpt",
         "ModelConfig": "_config",
         "PathKeys": "_keys",
+        "PhaseAttention": "_phase_attention",
         "count_parameters": "_weights",
         "declared_by": "_block",
         "dropout": "_dropout",

@@ -22,21 +22,26 @@ def integrate(
     parameters: Mapping[str, Any] | None = None,
     key: Any = None,
     inputs: Any = None,
+    kinds: Sequence[str] | None = None,
 ) -> tuple[Float[Array, "*batch width"], Any]:
     """Move `x` through a list of fields, each one sub-update, and record its path.
 
     `fields` are callables `x -> f(x)`, NNX modules among them, that keep the shape of `x`; one
     that takes an argument `key` is handed its own dropout key. `parameters` holds what the
     integrator declares: `[n, *shape]` for what is learned per layer or sub-update, `[*shape]` per
-    model; left out, it is as declared. Returns x_n and what `record` kept (None if it is left
-    out).
+    model; left out, it is as declared. `kinds` says of what kind each field is, for integrators
+    that keep a memory of each; left out, all are of one. Returns x_n and what `record` kept (None
+    if it is left out).
 
         x_n, path = integrate([block_1, block_2], x, ledger(mu=0.9), record=PathStatistics())
 
-    Raises `UserError` for parameters that are not those declared.
+    Raises `UserError` for parameters that are not those declared and for another number of kinds.
     """
+    kinds = ["field"] * len(fields) if kinds is None else kinds
+    if len(kinds) != len(fields):
+        raise UserError(f"{len(fields)} fields have as many kinds, got {len(kinds)}")
     own = _per_field(integrator, x.shape[-1], len(fields), parameters)
-    layers = [(SubUpdate(bind(f), p, "field"),) for f, p in zip(fields, own, strict=True)]
+    layers = [(SubUpdate(bind(f), p, kind),) for f, p, kind in zip(fields, own, kinds, strict=True)]
     return run_layers(layers, x, integrator, record=record, key=key, inputs=inputs)
 
 

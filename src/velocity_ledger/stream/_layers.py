@@ -50,14 +50,21 @@ def run_layers(
     groups: Sequence[Layer] = [layers] if scan else layers  # pyright: ignore[reportAssignmentType]
     depth = depth if scan and depth is not None else len(groups)
     total = sum(len(layer) for layer in groups) * (depth if scan else 1)
+    order = [kind for layer in groups for kind in _kinds(layer)]
+    kinds = tuple(dict.fromkeys(order))
 
     def draw(index: Any, user: int) -> Any:
         return None if key is None else jax.random.fold_in(jax.random.fold_in(key, index), user)
 
     def context(
-        index: Any, parameters: Mapping[str, Any], kind: str = "", user: int = _INTEGRATOR
+        index: Any,
+        parameters: Mapping[str, Any],
+        kind: str = "",
+        user: int = _INTEGRATOR,
+        visit: Any = None,
     ) -> Context:
-        return Context(index, parameters, draw(index, user), inputs, total, kind)
+        key = draw(index, user)
+        return Context(index, parameters, key, inputs, total, kind, kinds, visit)
 
     def at_end(sub_update: int) -> dict[str, Any]:
         """The parameters of the first (0) or last (-1) sub-update."""
@@ -71,19 +78,23 @@ def run_layers(
         groups = [ready] if scan else ready
     carry = (stream, state, recorder.init(integrator.position(stream)))
 
-    def advance(carry: Any, sub_update: SubUpdate, index: Any) -> tuple[Any, Any]:
+    def advance(carry: Any, sub_update: SubUpdate, index: Any, visit: Any) -> tuple[Any, Any]:
         stream, state, kept = carry
-        ctx = context(index, sub_update.parameters, sub_update.kind)
+        ctx = context(index, sub_update.parameters, sub_update.kind, visit=visit)
         field = dc.replace(sub_update.field, key=draw(index, _FIELD))
         new, state, info = integrator.step(field, stream, state, ctx)
         positions = integrator.position(stream), integrator.position(new)
         kept, row = recorder.update(kept, *positions, info, ctx)
         return (new, state, kept), row
 
-    def through(carry: Any, layer: Layer, start: Any) -> tuple[Any, list[Any]]:
+    def through(
+        carry: Any, layer: Layer, start: Any, visited: Mapping[str, Any]
+    ) -> tuple[Any, list[Any]]:
+        """Run one layer, whose kinds were visited so often before."""
         rows = []
         for offset, sub_update in enumerate(layer):
-            carry, row = advance(carry, sub_update, start + offset)
+            visit = visited[sub_update.kind] + _kinds(layer[:offset]).count(sub_update.kind)
+            carry, row = advance(carry, sub_update, start + offset, visit)
             rows.append(row)
         return carry, rows
 
@@ -92,7 +103,8 @@ def run_layers(
 
         def body(carry: Any, item: tuple[Any, Layer]) -> tuple[Any, Any]:
             index, layer = item
-            carry, rows = through(carry, layer, index * per_layer)
+            visited = {kind: index * order.count(kind) for kind in kinds}
+            carry, rows = through(carry, layer, index * per_layer, visited)
             return carry, _stack(rows)
 
         carry, stacked = jax.lax.scan(body, carry, (jnp.arange(depth), groups[0]))
@@ -101,7 +113,9 @@ def run_layers(
     else:
         collected: list[Any] = []
         for layer in groups:
-            carry, more = through(carry, layer, len(collected))
+            before = order[: len(collected)]
+            visited = {kind: before.count(kind) for kind in kinds}
+            carry, more = through(carry, layer, len(collected), visited)
             collected += more
         rows = _stack(collected)
 
@@ -110,6 +124,10 @@ def run_layers(
     # Fenced like the fields: what reads x_n compiles alike for every integrator.
     x_n = integrator.readout(stream, state, context(total, at_end(-1)))
     return jax.lax.optimization_barrier(x_n), recorded
+
+
+def _kinds(layer: Layer) -> list[str]:
+    return [sub_update.kind for sub_update in layer]
 
 
 def _stack(rows: list[Any]) -> Any:

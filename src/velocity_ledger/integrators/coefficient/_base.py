@@ -3,6 +3,8 @@
 from typing import Any, TypeAlias
 
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from velocity_ledger.integrators._contract import Context, Parameter, scalar
@@ -10,7 +12,21 @@ from velocity_ledger.integrators._value import Scalar, Value
 
 
 class Coefficient(Value):
-    """A scalar that is learned, drawn, or changes through depth."""
+    """A scalar that is learned, drawn, or changes through depth.
+
+    What a composition may ask of it before it has a value: whether it `vanishes`, and whether it
+    `contracts`, that is stays below 1 in size.
+    """
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether it can be zero where something was remembered."""
+        return True
+
+    @property
+    def contracts(self) -> bool:
+        """Whether its size is always below 1."""
+        return False
 
     def parameters(self, name: str) -> dict[str, Parameter]:
         """Declare what is learned for the scalar of this name."""
@@ -24,6 +40,20 @@ class Coefficient(Value):
 
 Number: TypeAlias = Scalar | Coefficient
 """A fixed number, or a rule that gives one."""
+
+
+def vanishes(number: Any) -> bool:
+    """Return whether a scalar can be zero; True for a number that is traced."""
+    if isinstance(number, Coefficient):
+        return number.vanishes
+    return isinstance(number, Tracer) or bool(np.any(np.asarray(number) == 0))
+
+
+def contracts(number: Any) -> bool:
+    """Return whether a scalar's size is always below 1; True for a number that is traced."""
+    if isinstance(number, Coefficient):
+        return number.contracts
+    return isinstance(number, Tracer) or bool(np.all(np.abs(np.asarray(number)) < 1))
 
 
 def declare(**scalars: Any) -> dict[str, Parameter]:

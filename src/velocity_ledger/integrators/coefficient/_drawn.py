@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from velocity_ledger.integrators._contract import Context
 from velocity_ledger.integrators._value import Scalar
-from velocity_ledger.integrators.coefficient._base import Coefficient
+from velocity_ledger.integrators.coefficient._base import Coefficient, contracts, vanishes
 
 
 class Drawn(Coefficient):
@@ -29,13 +29,21 @@ class Drawn(Coefficient):
         wide = jax.random.uniform(size, (), minval=-1.0, maxval=1.0)
         return jax.random.rademacher(sign, (), jnp.float32) * (self.centre + self.spread * wide)
 
+    @property
+    def vanishes(self) -> bool:
+        return bool(abs(self.centre) <= abs(self.spread))
+
+    @property
+    def contracts(self) -> bool:
+        return bool(abs(self.centre) + abs(self.spread) < 1)
+
 
 class Signs(Coefficient):
     """+-`size` with equal chance, drawn for every sample and sub-update; 0 where nothing is drawn.
 
     One draw serves all tokens and dimensions of a sample (the first axis of the stream). Without a
-    key, as in evaluation, and at the first sub-update it is 0 (BDIA, arXiv 2407.09093, where
-    gamma = -s).
+    key, as in evaluation, and where nothing is remembered yet it is 0 (BDIA, arXiv 2407.09093,
+    where gamma = -s). With the key, what was drawn is known again: it never vanishes.
     """
 
     size: Scalar = 0.5
@@ -46,4 +54,12 @@ class Signs(Coefficient):
         if ctx.key is None:
             return jnp.zeros(shape, jnp.float32)
         drawn = self.size * jax.random.rademacher(ctx.key, shape, jnp.float32)
-        return jnp.where(jnp.asarray(ctx.index) == 0, 0.0, drawn)
+        return jnp.where(jnp.asarray(ctx.age) == 0, 0.0, drawn)
+
+    @property
+    def vanishes(self) -> bool:
+        return vanishes(self.size)
+
+    @property
+    def contracts(self) -> bool:
+        return contracts(self.size)

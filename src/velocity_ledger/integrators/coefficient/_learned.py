@@ -45,6 +45,16 @@ class Learned(Coefficient):
                 f"{self.start}"
             )
 
+    @property
+    def vanishes(self) -> bool:
+        low = _LINKS[self.link][2]
+        return low < 0
+
+    @property
+    def contracts(self) -> bool:
+        high = _LINKS[self.link][3]
+        return high <= 1
+
     def parameters(self, name: str) -> dict[str, Parameter]:
         raw = _LINKS[self.link][1](jnp.asarray(self.start, jnp.float32))
         return {name: Parameter(shape=(), init=raw, per=self.per)}  # pyright: ignore[reportArgumentType]

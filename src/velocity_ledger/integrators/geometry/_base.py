@@ -11,6 +11,9 @@ class Geometry(Value):
     pre_norm: ClassVar[bool] = True
     """Whether the fields normalise the stream that they read."""
 
+    curved: ClassVar[bool] = False
+    """Whether a sum of positions and vectors can lie outside the space."""
+
     invertible: ClassVar[bool] = False
     """Whether the step can be taken back from the new position."""
 

@@ -39,6 +39,7 @@ class Sphere(Geometry):
     """
 
     pre_norm: ClassVar[bool] = False
+    curved: ClassVar[bool] = True
 
     radius: Scalar | None = None
 

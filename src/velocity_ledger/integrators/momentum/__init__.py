@@ -14,3 +14,8 @@ from velocity_ledger.integrators.momentum._runge_kutta import (
     Heun as Heun,
     RungeKutta4 as RungeKutta4,
 )
+from velocity_ledger.integrators.momentum._separate import Separate as Separate
+from velocity_ledger.integrators.momentum._two_stage import (
+    GatedTwoStage as GatedTwoStage,
+    TwoStage as TwoStage,
+)

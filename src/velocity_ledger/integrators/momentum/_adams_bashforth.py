@@ -1,6 +1,6 @@
 """Adams-Bashforth: the field of the sub-update before, used again."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -12,9 +12,12 @@ from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 class AdamsBashforth2(Momentum):
     """Extrapolate from the last two fields: `direction = 3/2 f_k - 1/2 f_(k-1)`, at first `f_0`.
 
-    Of order 2 where every sub-update has the same field (Bashforth & Adams 1883); there are no
-    learned parameters.
+    Of order 2 where every sub-update has the same field (Bashforth & Adams 1883); where attention
+    and MLP take turns it extrapolates from one to the other, unless each has a memory of its own
+    (`Separate`). There are no learned parameters. What is left to coast is -1/2 f.
     """
+
+    order: ClassVar[int] = 2
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         del ctx
@@ -22,6 +25,14 @@ class AdamsBashforth2(Momentum):
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         f = field(x)
-        half = jnp.where(jnp.asarray(ctx.index) == 0, 0.0, 0.5).astype(x.dtype)
+        half = jnp.where(jnp.asarray(ctx.age) == 0, 0.0, 0.5).astype(x.dtype)
         direction = f + half * (f - state)
         return Impulse(direction=direction, increment=f), f
+
+    @property
+    def uncoasted(self) -> str:
+        return ""
+
+    def coast(self, state: Any, ctx: Context) -> Any:
+        del ctx
+        return -0.5 * state

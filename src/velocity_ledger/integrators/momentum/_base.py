@@ -24,6 +24,15 @@ class Momentum(Value):
     evaluations: ClassVar[int] = 1
     """How often one update evaluates its field."""
 
+    order: ClassVar[int] = 1
+    """Its order of accuracy where all sub-updates have the same field."""
+
+    remembers: ClassVar[bool] = True
+    """Whether anything is kept from one sub-update to the next."""
+
+    per_kind: ClassVar[bool] = False
+    """Whether sub-updates of different kinds have memories of their own."""
+
     @property
     def invertible(self) -> bool:
         """Whether position and state before an update follow from those after it."""
@@ -38,6 +47,20 @@ class Momentum(Value):
     def amplifies(self) -> bool:
         """Whether an update can enlarge rounding a hundredfold."""
         return False
+
+    def ahead(self) -> bool:
+        """Whether a field is read elsewhere than where the stream is."""
+        return False
+
+    @property
+    def inner_step(self) -> Any:
+        """The step that its own stages assume, or None where it has none."""
+        return None
+
+    @property
+    def uncoasted(self) -> str:
+        """Why `coast` cannot be said, or an empty text where it can."""
+        return f"{type(self).__name__} has no velocity to coast along"
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
@@ -56,3 +79,7 @@ class Momentum(Value):
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         """Evaluate the field and return the direction of the step and the new state."""
         raise NotImplementedError(f"{type(self).__name__} must define update")
+
+    def coast(self, state: Any, ctx: Context) -> Any:
+        """Return the sum of all later directions if every later field were zero."""
+        raise NotImplementedError(f"{type(self).__name__} must define coast")

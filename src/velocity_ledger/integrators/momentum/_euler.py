@@ -1,6 +1,6 @@
 """Forward Euler: no memory."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from velocity_ledger.integrators._contract import Context, Field
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
@@ -12,6 +12,8 @@ class Euler(Momentum):
     The plain pre-norm block is forward Euler on the residual stream (Lu et al. 2019,
     arXiv 1906.02762).
     """
+
+    remembers: ClassVar[bool] = False
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx

@@ -9,15 +9,19 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
 from velocity_ledger.integrators.coefficient import (
     Coefficient,
-    Learned,
     Number,
+    contracts,
     declare,
     evaluate,
+    vanishes,
 )
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+from velocity_ledger.integrators.momentum._coast import coasted
 from velocity_ledger.integrators.momentum._start import (
+    begin,
     check_start,
     declare_start,
+    quiet,
     start_velocity,
 )
 
@@ -29,11 +33,12 @@ class HeavyBall(Momentum):
         v' = mu v + f(x)              not damped: their discounted sum
         direction = v'                or v' / (1 - mu^(k+1)) with debias, k = 0, 1, ...
 
-    v starts at zero, at a learned `vector` or from learned tables of `tokens`, and is shared by all
-    sub-updates. mu is a number, or a coefficient that is
-    learned or changes through depth. mu = 0 is Euler by this arithmetic, and mu = 1, damped, never
-    leaves the start. `debias` removes the bias
-    of the zero start as `optax.ema(debias=True)` does; at |mu| = 1 there is nothing to divide by.
+    v starts at zero, at a learned `vector`, from learned tables of `tokens`, or by a `bootstrap`:
+    the first update is Euler's, v_1 = f(x_0). It is shared by all sub-updates (`Separate` gives
+    each kind its own). mu is a number, or a coefficient that is learned, drawn or changes through
+    depth. mu = 0 is Euler by this arithmetic, and mu = 1, damped, never leaves the start. `debias`
+    removes the bias of the zero start as `optax.ema(debias=True)` does; at |mu| = 1 there is
+    nothing to divide by. Without fields the velocity would still carry the stream by mu/(1 - mu) v.
 
     Sources: Polyak 1964; Sander et al. 2021, arXiv 2102.07870 (damped).
     Raises `UserError` for |mu| > 1, for `debias` without damping, at |mu| = 1 or where mu is no
@@ -61,13 +66,18 @@ class HeavyBall(Momentum):
             raise UserError(f"debias divides by 1 - mu^k, which vanishes at mu = {self.mu}")
 
     def parameters(self, width: int) -> dict[str, Parameter]:
-        return declare(mu=self.mu) | declare_start(self.start, width)
+        return quiet(declare(mu=self.mu), self.start, "bootstrap", ("mu",)) | declare_start(
+            self.start, width
+        )
 
     @property
     def invertible(self) -> bool:
-        """x = x' - h v', then v = (v' - gain f(x)) / mu: wherever mu does not vanish."""
-        drawn = isinstance(self.mu, Coefficient) and not isinstance(self.mu, Learned)
-        return not drawn and (isinstance(self.mu, Learned) or bool(self.mu != 0))
+        """x = x' - h v', then v = (v' - gain f(x)) / mu: wherever mu does not vanish.
+
+        A mu that was drawn for a sample is known again from its key; without one, as in
+        evaluation, it is zero and nothing can be undone.
+        """
+        return not vanishes(self.mu)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)
@@ -78,9 +88,18 @@ class HeavyBall(Momentum):
         # Of a number, taken before it is rounded to the stream's dtype.
         one_less = 1 - (mu if isinstance(self.mu, Coefficient) else self.mu)
         gain = evaluate(one_less, "mu", x, ctx) if self.damped else 1
-        v = mu * state + gain * f
+        v = begin(self.start, mu * state + gain * f, f, ctx)
         direction = v
         if self.debias:
-            mass = 1 - jnp.power(jnp.asarray(self.mu, jnp.float32), ctx.index + 1)
+            mass = 1 - jnp.power(jnp.asarray(self.mu, jnp.float32), ctx.age + 1)
             direction = (v / mass).astype(v.dtype)
         return Impulse(direction=direction, increment=f, velocity=v), v
+
+    @property
+    def uncoasted(self) -> str:
+        if self.debias:
+            return "a debiased velocity has no closed sum: write debias=False"
+        return "" if contracts(self.mu) else "without |mu| < 1 a velocity coasts for ever"
+
+    def coast(self, state: Any, ctx: Context) -> Any:
+        return coasted(self.mu, "mu", state, ctx)

@@ -1,23 +1,31 @@
 """A velocity that is normalised, fed through its own gains, and looked ahead along."""
 
-import dataclasses as dc
 from typing import Any
 
 from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
-from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
+from velocity_ledger.integrators.coefficient import (
+    Coefficient,
+    Number,
+    contracts,
+    declare,
+    evaluate,
+    vanishes,
+)
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+from velocity_ledger.integrators.momentum._coast import coasted
 from velocity_ledger.integrators.momentum._layer_norm import layer_norm
 from velocity_ledger.integrators.momentum._start import (
+    begin,
     check_start,
     declare_start,
+    quiet,
     start_velocity,
 )
 
 _NORMS = ("none", "overwrite", "read")
-_AT_REST = "at the first sub-update, where there is no velocity yet"
 
 
 class LookAhead(Momentum):
@@ -30,14 +38,15 @@ class LookAhead(Momentum):
         direction = LN(v')          norm="read": only what is read of it
 
     LN is a LayerNorm over the width without bias, with a learned gain that starts at 1, one per
-    `norm_per`. v starts at zero, at a learned `vector`, or from learned tables of `tokens` and
-    positions (the papers do that: it adds as many parameters as the embedding has).
+    `norm_per`. v starts at zero, at a learned `vector`, from learned tables of `tokens` and
+    positions (the papers do that: it adds as many parameters as the embedding has), or by a
+    `bootstrap`: the first update is Euler's, v_1 = f(x_0).
     mu = 0 is a heavy ball; mu = beta = 0, gamma = 1 without norm is Euler.
 
     Sources: YuriiFormer, Zimin et al. 2026, arXiv 2601.23236 (overwrite); HBFormer (mu = 0) and
     TMMFormer (with a learned step scale nu), Gai et al. 2026, arXiv 2605.24425; polyak shear
     (mu = 0, read), H. Noren's public code, which keeps the sub-update invertible.
-    Raises `UserError` for another `norm`, `norm_per` or `start`.
+    Raises `UserError` for another `norm`, `norm_per` or `start`, and for a bootstrap under a norm.
     """
 
     mu: Number = 0.9
@@ -53,15 +62,13 @@ class LookAhead(Momentum):
             raise UserError(f"norm is one of {', '.join(_NORMS)}, got {self.norm!r}")
         if self.norm_per not in ("sub_update", "layer", "model"):
             raise UserError(f"norm_per is sub_update, layer or model, got {self.norm_per!r}")
+        if self.start == "bootstrap" and self.norm != "none":
+            raise UserError("a bootstrap makes the first step Euler's: it needs norm='none'")
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         found = declare(mu=self.mu, beta=self.beta, gamma=self.gamma)
-        if self.start == "zero":
-            found |= {
-                name: dc.replace(found[name], zero_gradient=_AT_REST)
-                for name in ("mu", "beta")
-                if name in found
-            }
+        found = quiet(found, self.start, "zero", ("mu", "beta"))
+        found = quiet(found, self.start, "bootstrap", ("mu", "beta", "gamma"))
         if self.norm != "none":
             per: Any = self.norm_per
             found["velocity_norm"] = Parameter(shape=(width,), init=1.0, per=per)
@@ -70,9 +77,20 @@ class LookAhead(Momentum):
     @property
     def invertible(self) -> bool:
         """As a heavy ball's, where nothing is looked ahead and no norm overwrites the velocity."""
-        ahead = isinstance(self.mu, Coefficient) or bool(self.mu != 0)
-        rest = isinstance(self.beta, Coefficient) or bool(self.beta != 0)
-        return not ahead and rest and self.norm != "overwrite"
+        return not self.ahead and not vanishes(self.beta) and self.norm != "overwrite"
+
+    @property
+    def ahead(self) -> bool:
+        return isinstance(self.mu, Coefficient) or not vanishes(self.mu)
+
+    @property
+    def uncoasted(self) -> str:
+        if self.norm != "none":
+            return "a normalised velocity never fades: it needs norm='none'"
+        return "" if contracts(self.beta) else "without |beta| < 1 a velocity coasts for ever"
+
+    def coast(self, state: Any, ctx: Context) -> Any:
+        return coasted(self.beta, "beta", state, ctx)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)
@@ -81,7 +99,7 @@ class LookAhead(Momentum):
         mu, beta = evaluate(self.mu, "mu", x, ctx), evaluate(self.beta, "beta", x, ctx)
         gamma = evaluate(self.gamma, "gamma", x, ctx)
         f = field(x + mu * state)
-        v = beta * state + gamma * f
+        v = begin(self.start, beta * state + gamma * f, f, ctx)
         direction = v if self.norm == "none" else layer_norm(v, ctx.parameters["velocity_norm"])
         if self.norm == "overwrite":
             v = direction

@@ -17,8 +17,18 @@ class Heun(Momentum):
     """
 
     evaluations: ClassVar[int] = 2
+    order: ClassVar[int] = 2
+    remembers: ClassVar[bool] = False
 
     h: Scalar = 1.0
+
+    @property
+    def ahead(self) -> bool:
+        return True
+
+    @property
+    def inner_step(self) -> Any:
+        return self.h
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
@@ -39,8 +49,18 @@ class RungeKutta4(Momentum):
     """
 
     evaluations: ClassVar[int] = 4
+    order: ClassVar[int] = 4
+    remembers: ClassVar[bool] = False
 
     h: Scalar = 1.0
+
+    @property
+    def ahead(self) -> bool:
+        return True
+
+    @property
+    def inner_step(self) -> Any:
+        return self.h
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx

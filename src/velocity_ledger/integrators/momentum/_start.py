@@ -1,5 +1,7 @@
 """Where a velocity starts."""
 
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -8,7 +10,8 @@ import jax.numpy as jnp
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Parameter
 
-STARTS = ("zero", "vector", "tokens")
+STARTS = ("zero", "vector", "tokens", "bootstrap")
+_AT_REST = "at the first sub-update, where there is no velocity yet"
 _STD = 0.02
 
 
@@ -33,6 +36,19 @@ def declare_start(start: str, width: int) -> dict[str, Parameter]:
             "velocity_position": Parameter(("context", width), _normal, "model"),
         }
     return {}
+
+
+def quiet(
+    declared: Mapping[str, Parameter], start: str, of: str, names: Sequence[str]
+) -> dict[str, Parameter]:
+    """Return what is declared, where a start silences these names at the first sub-update."""
+    silent = {n: p for n, p in declared.items() if n in names and p.per != "model" and start == of}
+    return {**declared, **{n: dc.replace(p, zero_gradient=_AT_REST) for n, p in silent.items()}}
+
+
+def begin(start: str, v: Any, f: Any, ctx: Context) -> Any:
+    """Return the velocity after an update: f itself where a bootstrap begins."""
+    return jnp.where(jnp.asarray(ctx.age) == 0, f, v) if start == "bootstrap" else v
 
 
 def start_velocity(start: str, x0: Any, ctx: Context) -> Any:

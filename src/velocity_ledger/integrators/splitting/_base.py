@@ -15,6 +15,9 @@ class Splitting(Value):
     two sub-updates share is named once. `kinds` names the sub-updates.
     """
 
+    order: ClassVar[float] = 1
+    """Its order of accuracy for the sum of a layer's fields; infinite where nothing is split."""
+
     fields: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = ()
 

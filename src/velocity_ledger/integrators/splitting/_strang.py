@@ -13,6 +13,8 @@ class Strang(Splitting):
     Three sub-updates a layer, of second order for the sum of both fields (Strang 1968).
     """
 
+    order: ClassVar[float] = 2
+
     fields: ClassVar[tuple[str, ...]] = ("mlp", "attention")
     kinds: ClassVar[tuple[str, ...]] = ("mlp", "attention", "mlp_after")
 

@@ -15,6 +15,8 @@ class Whole(Splitting):
     2203.09176).
     """
 
+    order: ClassVar[float] = float("inf")
+
     fields: ClassVar[tuple[str, ...]] = ("attention", "mlp")
     kinds: ClassVar[tuple[str, ...]] = ("whole",)
 

@@ -9,6 +9,11 @@ from velocity_ledger.integrators._value import Value
 class StepScale(Value):
     """How long a step is taken along its direction."""
 
+    @property
+    def step(self) -> Any:
+        """The one number that every direction is multiplied by, or None where it is not one."""
+        return None
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
         del width
