@@ -48,6 +48,7 @@ class Momentum(Value):
         """Whether an update can enlarge rounding a hundredfold."""
         return False
 
+    @property
     def ahead(self) -> bool:
         """Whether a field is read elsewhere than where the stream is."""
         return False
