@@ -42,6 +42,7 @@ def write_animations(bundle: Bundle, folder: Path, kept: Path | None = None) -> 
     scenes: dict[str, _Maker] = {ONE_STEP: (_one_step.Scene, _one_step.COLOURS)}
     if len(_path_forming.common_steps(found)) > 1:
         scenes[PATH_FORMING] = (_path_forming.Scene, _path_forming.COLOURS)
+    own = [colour for walk in found for colour in _colours(walk)]
     written = []
     for name, (make, colours) in scenes.items():
         path, drawn_from = folder / name, fingerprint(name, found, known)
@@ -49,12 +50,15 @@ def write_animations(bundle: Bundle, folder: Path, kept: Path | None = None) -> 
         if content is not None:
             write_aside(path, lambda aside, content=content: aside.write_bytes(content))
         else:
-            with style():
-                scene = make(found, known)
-                palette = palette_of([*colours, *(c for walk in found for c in _colours(walk))])
-                write_gif(path, scene.frames(), scene.times, palette, drawn_from)
+            _draw(path, lambda make=make: make(found, known), [*colours, *own], drawn_from)
         written.append(path)
     return written
+
+
+def _draw(path: Path, make: Callable[[], Any], colours: list[str], drawn_from: bytes) -> None:
+    with style():
+        scene = make()
+        write_gif(path, scene.frames(), scene.times, palette_of(colours), drawn_from)
 
 
 def _kept(path: Path, drawn_from: bytes) -> bytes | None:
