@@ -147,7 +147,7 @@ def test_a_tracker_that_is_not_installed_is_said_before_anything_begins(
     monkeypatch.setitem(_train._PACKAGES, "wandb", "no_such_package")
     words = ["compare", *TINY, "--corpus", corpus, "--out", str(tmp_path / "run")]
     assert main([*words, "--track", "wandb"]) == 2
-    assert "velocity-ledger[wandb]" in one_line(capsys)
+    assert "--track wandb needs a package: pip install no_such_package" in one_line(capsys)
     assert not (tmp_path / "run").exists()
 
 

@@ -70,7 +70,7 @@ def test_an_extra_is_no_fault_when_absent_and_a_warning_when_old(own, install, m
     install("tensorboardX", None)
     check = of(extras())["tensorboardX"]
     assert check.status == "ok" and "optional" in check.found
-    assert check.mend == 'pip install "velocity-ledger[tensorboard]"'
+    assert check.mend == 'pip install "tensorboardX>=2.6"'
 
 
 def test_an_old_extra_is_a_warning(install):

@@ -41,6 +41,7 @@ from velocity_ledger.training import (
     SilentProgress,
     TrainingConfig,
     ValidationBatches,
+    _train,
     evaluate,
     validation_batches,
 )
@@ -423,6 +424,38 @@ def test_stopped_and_resumed_run_gives_the_same_bits(one_seed, whole, text, tmp_
     assert all(r.checkpoint == 6 for r in summary(open_bundle(out)))
     assert run(one_seed, out, resume=True) == 0
     assert_same_results(whole, out)
+
+
+def test_a_run_begun_by_a_version_that_measured_less_goes_on(
+    one_seed, whole, tmp_path, monkeypatch
+):
+    out, grams = tmp_path / "run", ["step_gram", "increment_step_gram"]
+    measure = _train.measure
+    with monkeypatch.context() as older:
+
+        def less(*given):
+            return {k: v for k, v in measure(*given).items() if k not in grams}
+
+        older.setattr(_train, "measure", less)
+        assert run(one_seed, out, stop_after=5) == 0
+    assert not any(name in read_cell(file) for file in out.rglob("data.nc") for name in grams)
+    said = []
+    assert run(one_seed, out, resume=True, notify=said.append) == 0
+    told = [message for message in said if "did not measure" in message]
+    assert len(told) == 1 and "step_gram, increment_step_gram" in told[0]
+    bundle, expected = open_bundle(out), open_bundle(whole)
+    for key, data in bundle.datasets.items():
+        early = data["checkpoint"] <= 5
+        for name in grams:
+            assert data[name].dtype == np.float32 and data[name].attrs
+            assert np.isnan(data[name][early]).all()
+        # All else, and what was measured later, is as if nothing had been missing.
+        there = expected.datasets[key]
+        there = there.assign({name: there[name].where(~early) for name in grams})
+        xr.testing.assert_equal(data, there)
+        assert np.isfinite(data["step_gram"][~early]).all()
+    assert early.any() and not early.all()
+    assert table(bundle)
 
 
 _CHILD = """

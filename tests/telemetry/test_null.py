@@ -1,16 +1,30 @@
 """Null models against their closed forms."""
 
+import functools
 import math
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.integrators import ledger, ngpt_ledger, ngpt_lite, plain
-from velocity_ledger.telemetry import null_of_checkpoint, null_path, path_dataset, summarise
+from velocity_ledger.integrators import (
+    Composition,
+    ledger,
+    ngpt_ledger,
+    ngpt_lite,
+    plain,
+)
+from velocity_ledger.integrators.geometry import TangentSphere, TargetSphere
+from velocity_ledger.integrators.momentum import Euler, HeavyBall
+from velocity_ledger.integrators.step_scale import Fixed
+from velocity_ledger.record import PathStatistics
+from velocity_ledger.stream import integrate
+from velocity_ledger.telemetry import _null, null_of_checkpoint, null_path, path_dataset, summarise
 
 N, WIDTH = 12, 48
+RADIUS = 3.0
 
 
 def null(integrator, increments=None, **more):
@@ -92,6 +106,59 @@ def test_a_sphere_agrees_with_the_rule_written_out():
     assert path["path_length"] == pytest.approx(length, rel=1e-5)
     assert path["final_norm"] == pytest.approx(radius, rel=1e-6)
     assert path["path_over_norm"] == pytest.approx(length / radius, rel=1e-5)
+
+
+TARGET_LEDGER = Composition(HeavyBall(mu=0.9), TargetSphere(radius=RADIUS))
+TANGENT = Composition(HeavyBall(mu=0.9), TangentSphere(radius=RADIUS))
+TARGETS = {h: Composition(Euler(), TargetSphere(radius=RADIUS), Fixed(h)) for h in (0.1, 0.5, 1.0)}
+
+
+@pytest.mark.parametrize("h", TARGETS)
+@pytest.mark.parametrize("distance", [0.02, 1.0, math.sqrt(2) * RADIUS, 1.9 * RADIUS])
+def test_a_pull_to_a_target_has_the_length_that_was_measured(h, distance):
+    """All sub-updates turn x by one angle, each towards a direction that was never there before."""
+    half = 2 * math.asin(distance / (2 * RADIUS))
+    turn = math.atan2(h * math.sin(half), 1 - h + h * math.cos(half))
+    cosine = math.cos(turn)
+    path = null(TARGETS[h], np.full(N, distance))
+    assert path["path_length"] == pytest.approx(2 * N * RADIUS * math.sin(turn / 2), rel=2e-4)
+    assert path["angular_path"] == pytest.approx(N * math.degrees(turn), rel=2e-4)
+    chord = RADIUS * math.sqrt(-2 * math.expm1(N * math.log(abs(cosine))))
+    if cosine > 0:
+        assert path["chord"] == pytest.approx(chord, rel=2e-4)
+    # <d_k, d_(k+1)> = -(1 - cos)^2 r^2, and |d|^2 = 2 (1 - cos) r^2.
+    between = math.degrees(math.acos(-(1 - cosine) / 2))
+    assert path["turning_angle"] == pytest.approx(between, abs=0.05)
+
+
+@pytest.mark.parametrize("integrator", [*TARGETS.values(), TARGET_LEDGER, TANGENT], ids=str)
+def test_a_null_s_own_increments_are_those_given(integrator):
+    lengths = np.linspace(0.3, 1.8, N) * RADIUS
+    lengths[3] = 0.0
+    for width in (WIDTH, 5):  # In the second, directions recur.
+        frame = np.linalg.qr(np.random.default_rng(0).normal(size=(width, width)))[0]
+        own = _null._per_sub_update(integrator, width, N, None)
+        steps = lengths[:, None, None] * frame[np.arange(1, N + 1) % width][:, None]
+        start = RADIUS * frame[:1]
+        recorded = _null._run(integrator, *map(jnp.float32, (start, steps)), own)
+        np.testing.assert_allclose(recorded["increment"][:, 0], lengths, rtol=2e-5, atol=1e-5)
+
+
+def test_unrelated_targets_measured_are_their_own_null():
+    """A model whose outputs know nothing of x is, on average, what its null model says."""
+    width, tokens = 512, 64
+    outputs = np.random.default_rng(0).normal(size=(N, tokens, width)).astype(np.float32)
+    x = np.random.default_rng(1).normal(size=(tokens, width)).astype(np.float32)
+    for momentum in (Euler(), HeavyBall(mu=0.9)):
+        integrator = Composition(momentum, TargetSphere(), Fixed(0.5))
+        fields = [functools.partial(lambda f, x: f, jnp.asarray(f)) for f in outputs]
+        _, recorded = integrate(fields, jnp.asarray(x), integrator, record=PathStatistics())
+        flat = {name: np.asarray(value) for name, value in recorded.items()}
+        data = path_dataset({0: flat}, windows=1)
+        measured = summarise(data, 0)
+        path = null_of_checkpoint(data, 0, integrator, width=width)
+        for name in ("path_length", "straightness", "angular_path", "turning_angle"):
+            assert path[name] == pytest.approx(measured[name], rel=0.02), name
 
 
 def test_learned_step_scales_are_used():

@@ -31,10 +31,9 @@ def packages() -> list[Check]:
 def extras() -> list[Check]:
     """Return the optional packages: absent is no fault, too old is."""
     found = []
-    for extra, word in declared().optional:
+    for _, word in declared().optional:
         if installed(word.name) is None:
-            mend = f'pip install "{NAME}[{extra}]"'
-            found.append(Check(word.name, "ok", "not installed (optional)", mend))
+            found.append(Check(word.name, "ok", "not installed (optional)", install(word)))
         else:
             found.append(_against_bounds(word, "warn"))
     return found

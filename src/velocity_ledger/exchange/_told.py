@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from velocity_ledger._table import aligned
 from velocity_ledger.exchange._compare import METRICS, Comparison, Field, Metric, VariantPair
 from velocity_ledger.exchange._numbers import TOLERANCE, Agreement
 from velocity_ledger.telemetry import Interval
@@ -145,16 +146,8 @@ def _curves(found: Comparison) -> list[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    last = len(widths) - 1
-    lines = []
-    for row in rows:
-        cells = [
-            text.ljust(width) if k in (0, last) else text.rjust(width)
-            for k, (text, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append(f"  {'  '.join(cells)}".rstrip())
-    return lines
+    table = aligned(rows, last_left=True, rule=False)
+    return [f"  {line}" for line in table.splitlines()]
 
 
 def _some(names: Sequence[str], most: int = _MANY) -> str:

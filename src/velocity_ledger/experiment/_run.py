@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from velocity_ledger.corpus import Corpus, check_length, corpus_from_record, load_corpus
 from velocity_ledger.errors import UserError
@@ -108,6 +109,7 @@ def run_experiment(
 
     With `resume` a run goes on: on the corpus it recorded, leaving finished cells as they are, but
     for those whose files are gone or damaged: these go on from their checkpoint, or begin again.
+    What an older version, which began the run, did not measure is NaN at its training steps.
     With `add` it also takes in the variants and seeds that it has not had: all of it must agree in
     everything else.
 
@@ -565,10 +567,13 @@ class _Grid:
             _weights.write_weights(folder / _weights.NAME, weights, metadata)
         history = found.history
         measured = {step: _split(m) for step, m in history.telemetry.items()}
-        paths = path_dataset(
-            {step: path for step, (path, _) in measured.items()},
-            windows=self.config.training.probe_windows,
-        )
+        whole, missing = _filled({step: path for step, (path, _) in measured.items()})
+        if missing:
+            self.notify(
+                f"the version that began this run did not measure {', '.join(missing)}: unknown "
+                "(NaN) at the training steps that it measured"
+            )
+        paths = path_dataset(whole, windows=self.config.training.probe_windows)
         learned = {step: own for step, (_, own) in measured.items()}
         dataset = cell_dataset(
             train_loss=history.train_loss,
@@ -613,3 +618,16 @@ def _split(measurement: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     path = {k: v for k, v in measurement.items() if not k.startswith(LEARNED)}
     own = {k.removeprefix(LEARNED): v for k, v in measurement.items() if k.startswith(LEARNED)}
     return path, own
+
+
+def _filled(
+    measured: Mapping[int, Mapping[str, Any]],
+) -> tuple[dict[int, dict[str, Any]], list[str]]:
+    """Measurements that all hold the same quantities, and which of these had to be made NaN.
+
+    A run that goes on in a newer version begins with measurements of the older one.
+    """
+    known = {name: value for path in measured.values() for name, value in path.items()}
+    missing = [name for name in known if any(name not in path for path in measured.values())]
+    unknown = {name: np.full_like(known[name], np.nan) for name in missing}
+    return {step: {**unknown, **path} for step, path in measured.items()}, missing

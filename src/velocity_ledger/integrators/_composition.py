@@ -147,6 +147,9 @@ class Composition(Integrator):
         x = self.geometry.start(x0)
         return x, self.momentum.init(x, ctx)
 
+    def push(self, x: Array, increment: Array) -> Array:
+        return self.geometry.push(x, increment)
+
     def step(self, field: Field, stream: Any, state: Any, ctx: Context) -> tuple[Any, Any, Info]:
         pulled = Field((field.params, self.geometry), field.key, _Pulled(field.apply))
         impulse, state = self.momentum.update(pulled, stream, state, ctx)

@@ -199,6 +199,11 @@ class Integrator(Value):
         """Advance by one sub-update; return the stream, the state and what happened."""
         raise NotImplementedError(f"{type(self).__name__} must define step")
 
+    def push(self, x: Array, increment: Array) -> Array:
+        """Return a field's output that a step at x reads as an increment of this length."""
+        del x
+        return increment
+
     def position(self, stream: Any) -> Array:
         """Return the position x within the stream, whose path recorders measure."""
         return stream

@@ -10,6 +10,9 @@ import xarray as xr
 from velocity_ledger.experiment import Bundle, summary
 from velocity_ledger.telemetry import Interval, mean_interval, paired_difference, summarise
 
+FIGURES = "figures"
+"""The folder of a bundle in which its figures lie, unless others are named."""
+
 
 @dc.dataclass(frozen=True)
 class Curve:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import open_bundle
-from velocity_ledger.report._data import variants
+from velocity_ledger.report._data import FIGURES, variants
 from velocity_ledger.report._style import style
 from velocity_ledger.report.figures import figures
 from velocity_ledger.report.motion import write_animations
@@ -52,7 +52,7 @@ def render(
         mend = "import the arrays too" if imported else "train first, then render"
         raise UserError(f"{bundle_path} holds no measurements to draw: {mend}")
     drawn = figures(bundle) if still else {}
-    folder = Path(out) if out is not None else Path(bundle_path) / "figures"
+    folder = Path(out) if out is not None else bundle.path / FIGURES
     try_folder(folder)
     written = []
     with style():

@@ -14,7 +14,7 @@ from velocity_ledger.telemetry._measure import measure
 class PathCallback:
     """Measures a model on a fixed probe batch at chosen training steps.
 
-    `tokens` is [windows, time]. `at` holds the steps to measure; None measures at every call::
+    `tokens` is [windows, time]. `at` holds the steps to measure; None measures at every call:
 
         watch = PathCallback(tokens, at=(0, 100, 1000))
         for step in range(1001):

@@ -34,9 +34,11 @@ def _frames(
     return np.concatenate(groups, axis=1)
 
 
-def _increment(f: Array, x: Array, key: Any) -> Array:
-    del x, key
-    return f
+def _output(given: tuple[Array, Integrator], x: Array, key: Any) -> Array:
+    """A field whose output is read as the increment that is given."""
+    del key
+    increment, integrator = given
+    return integrator.push(x, increment)
 
 
 @jax.jit
@@ -47,8 +49,9 @@ def _run(
     parameters: Mapping[str, Array],
 ) -> dict[str, Float[Array, "*sub_updates frames"]]:
     # Scanned, so that the program is one sub-update however deep the model is.
-    layer = (SubUpdate(Field(increments, None, _increment), parameters),)
     depth = len(increments)
+    each = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (depth, *jnp.shape(leaf))), integrator)
+    layer = (SubUpdate(Field((increments, each), None, _output), parameters),)
     _, recorded = run_layers(layer, x, integrator, scan=True, depth=depth, record=PathStatistics())
     return recorded
 
@@ -84,13 +87,16 @@ def null_path(
 ) -> dict[str, float]:
     """The integrator's path over mutually orthogonal increments of the given lengths.
 
-    f_k = increments[k] e_k and x_0 = initial_norm e_0, with e_0..e_n orthonormal in `width`
-    dimensions: increments as unrelated as directions allow. The integrator itself runs, with its
-    learned `parameters` (as `integrate` takes them and `GPT.integrator_parameters` gives them), so
-    the null is right for every momentum, geometry and step scale; on a sphere x_0 is a uniformly
-    random point. The result, keyed as `summarise`, is the mean over `frames` random frames drawn
-    from `seed`; without learned parameters it does not depend on the frame. Where n + 1 exceeds
-    the width, the vectors are orthogonal within groups of `width`.
+    The k-th increment is increments[k] e_k and x_0 = initial_norm e_0, with e_0..e_n orthonormal in
+    `width` dimensions: increments as unrelated as directions allow. The integrator itself runs,
+    with its learned `parameters` (as `integrate` takes them and `GPT.integrator_parameters` gives
+    them), so the null is right for every momentum, geometry and step scale; on a sphere x_0 is a
+    uniformly random point. An increment is what `increment` measures: the field's output as the
+    geometry reads it, so the field puts out what is read so (`Geometry.push`). Where outputs are
+    targets t on a sphere, an increment t - x has the given length and, across x, the direction e_k;
+    unrelated targets are those at distance sqrt(2) r. The result, keyed as `summarise`, is the mean
+    over `frames` random frames drawn from `seed`; without learned parameters it does not depend on
+    the frame. Where n + 1 exceeds the width, the vectors are orthogonal within groups of `width`.
 
     Closed forms, 12 equal increments: Euler turns 90 degrees with straightness 1 / sqrt(12); the
     damped heavy ball at mu = .9 has .1848 of that path, turns 32.3 degrees (arccos mu = 25.8 in

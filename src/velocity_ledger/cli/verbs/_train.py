@@ -155,9 +155,8 @@ class Train(Training):
 def _need_packages(names: Sequence[TrackerName]) -> None:
     for name in names:
         if importlib.util.find_spec(_PACKAGES[name]) is None:
-            raise UserError(
-                f"--track {name} needs a package: pip install 'velocity-ledger[{name}]'"
-            )
+            # By its own name: this package may come from its sources, of which pip knows nothing.
+            raise UserError(f"--track {name} needs a package: pip install {_PACKAGES[name]}")
 
 
 def _trackers(names: Sequence[TrackerName], out: Path) -> Callable[[Any, Path], Sequence[Any]]:

@@ -26,6 +26,15 @@ class Geometry(Value):
         del x
         return f
 
+    def push(self, x: Any, increment: Any) -> Any:
+        """Return an output that `pull` reads at x as an increment of this length.
+
+        It points along `increment` as far as the geometry allows. With unrelated increments of
+        measured lengths it is what the null model feeds.
+        """
+        del x
+        return increment
+
     def transport(self, x: Any, memory: Any) -> Any:
         """Return a vector that momentum remembers, as it stands at the new position x."""
         del x

@@ -20,14 +20,25 @@ class TangentSphere(Sphere):
     """
 
     def pull(self, x: Any, f: Any) -> Any:
-        return _tangent(x, f)
+        return tangent(x, f)
+
+    def push(self, x: Any, increment: Any) -> Any:
+        # What points along x would be lost.
+        side, length = tangent(x, increment), norm(increment)
+        return side * (length / jnp.where(norm(side) > 0, norm(side), 1.0)).astype(side.dtype)
 
     def transport(self, x: Any, memory: Any) -> Any:
-        return _tangent(x, memory)
+        return tangent(x, memory)
 
 
-def _tangent(x: Any, vector: Any) -> Any:
+def tangent(x: Any, vector: Any) -> Any:
+    """The part of `vector` across x."""
     z, v = x.astype(jnp.float32), vector.astype(jnp.float32)
     square = jnp.sum(z * z, -1, keepdims=True)
     along = jnp.sum(z * v, -1, keepdims=True) / jnp.where(square > 0, square, 1.0)
     return (v - along * z).astype(vector.dtype)
+
+
+def norm(vector: Any) -> Any:
+    """Its length in float32, along the last axis, which stays."""
+    return jnp.linalg.norm(vector.astype(jnp.float32), axis=-1, keepdims=True)

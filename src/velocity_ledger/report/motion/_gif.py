@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from velocity_ledger._files import write_aside
+from velocity_ledger.report.motion._seal import sealed
 
 TICK = 50
 """Milliseconds that a frame stands; a GIF counts in tens."""
@@ -66,10 +67,12 @@ def write_gif(
     frames: Iterable[UInt8[np.ndarray, "h w 3"]],
     times: Sequence[int],
     palette: Palette,
+    drawn_from: bytes,
 ) -> None:
     """Write frames, each for its time in milliseconds, to be shown for ever.
 
-    A frame like the one before is not written again; its time is added to the other's.
+    A frame like the one before is not written again; its time is added to the other's. The file
+    is sealed with `drawn_from`, the fingerprint of what it shows.
     """
     data = palette.data()
 
@@ -95,6 +98,7 @@ def write_gif(
             transparency=palette.unchanged,
             disposal=1,
         )
+        aside.write_bytes(sealed(aside.read_bytes(), drawn_from))
 
     write_aside(path, write)
 

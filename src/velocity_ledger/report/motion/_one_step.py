@@ -12,6 +12,7 @@ from velocity_ledger.report._labels import distinct
 from velocity_ledger.report._style import NOTE, harmless, look
 from velocity_ledger.report.motion._geometry import Placed
 from velocity_ledger.report.motion._gif import TICK
+from velocity_ledger.report.motion._small_print import small_print
 from velocity_ledger.report.motion._stage import (
     Stage,
     ease,
@@ -52,10 +53,10 @@ class Scene:
         rooms = [max(_RADIUS + 48.0, self.scale * h) for h in (high - low)[:, 1]]
         tops = 176 + np.concatenate([[0.0], np.cumsum(np.ceil(np.array(rooms)) + 108)])
         foot = float(tops[-1])
-        small = lines(_small_print(walks, placed), _RIGHT - _LEFT, 16.5)
+        names = distinct([walk.variant.text for walk in walks], 22)
+        small = lines(_small_print(walks, placed, names), _RIGHT - _LEFT, 16.5)
         self.stage = Stage(WIDTH, int(foot + 68 + 21.5 * len(small)))
         _head(self.stage, walks)
-        names = distinct([walk.variant.text for walk in walks], 22)
         digits = 1 if max(w.looks[w.last].lengths.sum() for w in walks) >= 10 else 2
         self.rows = []
         for k, walk in enumerate(walks):
@@ -321,59 +322,13 @@ def _round_below(value: float) -> float:
     return max(m * power for m in (1.0, 2.0, 5.0) if m * power <= value * (1 + 1e-9))
 
 
-def _small_print(walks: Sequence[Walk], placed: Sequence[Placed]) -> str:
-    """Where the numbers come from, and what the plane does not show."""
-    names = distinct([walk.variant.text for walk in walks], 22)
+def _small_print(walks: Sequence[Walk], placed: Sequence[Placed], names: Sequence[str]) -> str:
     steps = list(dict.fromkeys(f"{walk.last:,}" for walk in walks))
-    first = f"Measured at training step {listed(steps)}, {cell_note(walks)}"
-    first += "; one scale for both." if len(walks) > 1 else "."
-    parts = [first, plane_note(walks, placed, names)]
-    parts.append("Path and turns: true means over tokens.")
+    more = ["Path and turns: true means over tokens."]
     ratios = [w.looks[w.last].numbers.get("path_over_norm") for w in walks]
     if len(walks) > 1 and all(r is not None for r in ratios):
         # The final norm divides by |x_n|: a shorter path of a smaller stream is not yet a gain.
         shown = [f"{name} {r:.2f}" for r, name in zip(ratios, names, strict=True)]
-        parts.append(f"Path / final norm: {', '.join(shown)}.")
-    return " ".join(parts)
-
-
-def cell_note(walks: Sequence[Walk]) -> str:
-    """Whose path it is."""
-    seeds = list(dict.fromkeys(str(walk.seed) for walk in walks))
-    several = max(walk.seeds for walk in walks)
-    text = f"seed {listed(seeds)}" + (f" of {several} seeds" if several > 1 else "")
-    tokens = {walk.tokens for walk in walks}
-    count = tokens.pop() if len(tokens) == 1 else None
-    return f"{text}, {count:,} tokens together" if count else text
-
-
-def plane_note(
-    walks: Sequence[Walk], placed: Sequence[Placed], names: Sequence[str], when: str = ""
-) -> str:
-    """How the plane was chosen, and what it does not show."""
-    known = [k for k, walk in enumerate(walks) if walk.known]
-    parts = []
-    if known:
-        shares = []
-        for k in known:
-            of = ("", "") if shares else (" of the variance", " of the length")
-            variance, length = _share(placed[k].variance), _share(placed[k].length)
-            shares.append(f"{variance}{of[0]}, {length}{of[1]} ({names[k]})")
-        each = "the path's" if len(walks) == 1 else "each path's own"
-        parts.append(
-            f"Plane: {each} two main axes, fitted to the recorded states; {when}they hold "
-            f"{'; '.join(shares)}; turns out of it are not seen."
-        )
-    unknown = [names[k] for k in range(len(walks)) if k not in known]
-    if unknown:
-        who = f" of {listed(unknown)}" if known else ""
-        parts.append(
-            f"Directions{who} were not recorded: mean lengths and turning angles, laid out left "
-            "and right in turn."
-        )
-    return " ".join(parts)
-
-
-def _share(share: float) -> str:
-    text = f"{100 * share:.0f} %"
-    return "over 99 %" if text == "100 %" and share < 0.9999 else text
+        more.append(f"Path / final norm: {', '.join(shown)}.")
+    when = f"Measured at training step {listed(steps)}"
+    return small_print(walks, placed, names, when=when, more=more)

@@ -12,7 +12,7 @@ from velocity_ledger.report._labels import distinct
 from velocity_ledger.report._style import NOTE, harmless, look
 from velocity_ledger.report.motion._geometry import Placed
 from velocity_ledger.report.motion._gif import TICK
-from velocity_ledger.report.motion._one_step import cell_note, plane_note
+from velocity_ledger.report.motion._small_print import small_print
 from velocity_ledger.report.motion._stage import (
     Stage,
     ease,
@@ -155,22 +155,23 @@ class Scene:
         measured = [f"{step:,}" for step in self.steps]
         if len(measured) > 9:
             measured = [*measured[:3], "…", measured[-1]]
-        parts = [
-            f"Interpolated between the measured steps {listed(measured)} (rings), "
-            f"{cell_note(self.walks)}."
-        ]
-        ends = [paths[-1] for paths in self._paths]
-        parts.append(plane_note(self.walks, ends, names, "at the end "))
+        more = []
         if any(walk.known for walk in self.walks):
-            parts.append("Each moment's axes are turned to fit the next one's: nothing spins.")
-        parts.append("One scale for both." if len(self.walks) > 1 else "")
+            more.append("Each moment's axes are turned to fit the next one's: nothing spins.")
         if numbers:
-            parts.append("Numbers: true means over tokens.")
+            more.append("Numbers: true means over tokens.")
             if any(f"null_{n}" in _numbers(w, self.steps) for n in NUMBERS for w in self.walks):
-                parts.append(
+                more.append(
                     "◇ Null model: the same update, given unrelated pushes of the same lengths."
                 )
-        return " ".join(part for part in parts if part)
+        return small_print(
+            self.walks,
+            [paths[-1] for paths in self._paths],
+            names,
+            when=f"Interpolated between the measured steps {listed(measured)} (rings)",
+            plane_at="at the end ",
+            more=more,
+        )
 
 
 def common_steps(walks: Sequence[Walk]) -> list[int]:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import Bundle, notes, open_bundle, summary
-from velocity_ledger.report._data import variants as measured_variants
+from velocity_ledger.report._data import FIGURES, variants as measured_variants
 from velocity_ledger.report.motion import write_animations
 from velocity_ledger.report.page import _facts
 from velocity_ledger.report.page._captions import captions
@@ -35,7 +35,8 @@ def write_page(
     """Write the page of a run, finished or not, from its bundle alone, and return its path.
 
     One HTML file, by default `report.html` in the bundle: the verdict, moving and interactive
-    figures, tables, samples, configuration. It loads nothing, from a network or beside it.
+    figures, tables, samples, configuration. It loads nothing, from a network or beside it. Moving
+    pictures that `render` left in the bundle are taken where the run has not gone on since.
 
     Raises `UserError` for a folder that is no bundle and an `out` that cannot be written.
     """
@@ -45,7 +46,8 @@ def write_page(
         raise UserError(f"{path} is a folder: name a file for --out, for example {path / NAME}")
     try_folder(path.parent)
     with tempfile.TemporaryDirectory(prefix="velocity-ledger-") as folder:
-        pictures = [moving(gif) for gif in write_animations(bundle, Path(folder))]
+        kept = bundle.path / FIGURES
+        pictures = [moving(gif) for gif in write_animations(bundle, Path(folder), kept)]
     text = page(bundle, pictures)
     write_aside(path, lambda aside: aside.write_bytes(text.encode("utf-8", "replace")))
     return path
