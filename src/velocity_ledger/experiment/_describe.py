@@ -31,7 +31,9 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
     sub_updates = config.layers * len(integrator.splitting.kinds)
     copies = {"model": 1, "layer": config.layers, "sub_update": sub_updates}
     declared = declared_by(integrator, config).values()
-    return sum(math.prod(int(n) for n in p.shape) * copies[p.per] for p in declared)
+    # Sized for this model, so that a shape holds numbers alone.
+    shapes: Any = [(p.shape, copies[p.per]) for p in declared]
+    return sum(math.prod(shape) * n for shape, n in shapes)
 
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
