@@ -72,6 +72,20 @@ class Composition(Integrator):
         """Whether a step can be undone from its stream and state, given the fields."""
         return self.momentum.invertible and self.geometry.invertible
 
+    @property
+    def rests(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether zero fields leave a stream without a velocity where it is."""
+        return self.momentum.rests
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The momentum's, where the geometry adds its steps and they are all scaled alike."""
+        h = self.step_scale.uniform
+        return self.momentum.order(h) if self.geometry.adds and h is not None else None
+
+    def constraint(self, x: Array) -> Any:
+        return self.geometry.constraint(x)
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.momentum.parameters(width) | self.step_scale.parameters(width)
 

@@ -16,6 +16,10 @@ class AdamsBashforth2(Momentum):
     learned parameters.
     """
 
+    def order(self, h: Any) -> int | None:
+        del h
+        return 2
+
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         del ctx
         return jnp.zeros_like(x0)

@@ -27,6 +27,16 @@ class Momentum(Value):
         """Whether position and state before an update follow from those after it."""
         return False
 
+    @property
+    def rests(self) -> bool:
+        """Whether a stream without a velocity stays where it is under fields that are zero."""
+        return True
+
+    def order(self, h: Any) -> int | None:
+        """Return the order of accuracy where every direction is scaled by h; None if none is said."""
+        del h
+        return None
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
         del width

@@ -13,6 +13,10 @@ class Euler(Momentum):
     arXiv 1906.02762).
     """
 
+    def order(self, h: Any) -> int | None:
+        del h
+        return 1
+
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
         f = field(x)

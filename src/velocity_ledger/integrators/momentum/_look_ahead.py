@@ -70,6 +70,10 @@ class LookAhead(Momentum):
         return found | declare_start(self.start, width)
 
     @property
+    def rests(self) -> bool:
+        return self.start != "tokens"
+
+    @property
     def invertible(self) -> bool:
         """As a heavy ball's, where nothing is looked ahead and no norm overwrites the velocity."""
         ahead = isinstance(self.mu, Coefficient) or bool(self.mu != 0)

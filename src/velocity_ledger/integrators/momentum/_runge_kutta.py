@@ -20,6 +20,10 @@ class Heun(Momentum):
 
     h: Scalar = 1.0
 
+    def order(self, h: Any) -> int | None:
+        # The fields ahead are where the step will lead only if it is scaled by the same h.
+        return 2 if bool(h == self.h) else 1
+
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
         first = field(x)
@@ -41,6 +45,10 @@ class RungeKutta4(Momentum):
     evaluations: ClassVar[int] = 4
 
     h: Scalar = 1.0
+
+    def order(self, h: Any) -> int | None:
+        # The fields ahead are where the step will lead only if it is scaled by the same h.
+        return 4 if bool(h == self.h) else 1
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx

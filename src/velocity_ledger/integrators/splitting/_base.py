@@ -18,6 +18,9 @@ class Splitting(Value):
     fields: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = ()
 
+    order: ClassVar[int | None] = None
+    """The order for the flow of the sum of its sub-updates' fields; None where none is said."""
+
     @property
     def evaluated(self) -> tuple[str, ...]:
         """The fields that one pass through a layer evaluates, as often as it does."""

@@ -9,6 +9,11 @@ from velocity_ledger.integrators._value import Value
 class StepScale(Value):
     """How long a step is taken along its direction."""
 
+    @property
+    def uniform(self) -> Any:
+        """The one number that every direction is multiplied by; None where there is no such."""
+        return None
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""
         del width

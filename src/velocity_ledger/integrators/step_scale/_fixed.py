@@ -4,7 +4,7 @@ from typing import Any
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Parameter
-from velocity_ledger.integrators.coefficient import Number, declare, evaluate
+from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
 from velocity_ledger.integrators.step_scale._base import StepScale
 
 
@@ -25,6 +25,10 @@ class Fixed(StepScale):
 
     def __post_init__(self) -> None:
         check_h(self.h)
+
+    @property
+    def uniform(self) -> Any:
+        return None if isinstance(self.h, Coefficient) else self.h
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         del width
