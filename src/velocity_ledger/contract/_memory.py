@@ -22,7 +22,7 @@ from velocity_ledger.integrators import Context, arguments
 
 
 def memory_changes(subject: Subject) -> None:
-    """Every array of the state becomes another one on the way: memory that never changes is none."""
+    """Every array of the state changes on the way: memory that never changes is none."""
     leaves = jax.tree.leaves_with_path(subject.path["state"])
     if not leaves:
         raise NotDeclared("it has no memory beside its stream")
@@ -72,7 +72,7 @@ def every_field_is_heard(subject: Subject) -> None:
 
 
 def every_number_acts(subject: Subject) -> None:
-    """Each hyperparameter, changed alone, changes the path in training, and each argument the value."""
+    """Each hyperparameter changes the path in training, each argument of its builder the value."""
     integrator = subject.integrator
     leaves, structure = jax.tree.flatten(integrator)
     names = [jax.tree_util.keystr(k) for k, _ in jax.tree.leaves_with_path(integrator)]
@@ -117,9 +117,8 @@ def _rebuilt(build: Callable[..., Any], name: str, default: Any) -> Any:
 
 def _structure(subject: Subject) -> tuple[list[str], list[str]]:
     """The names of the arrays of stream and state."""
-    ctx = Context(
-        0, one_copy(moved(subject.integrator), subject.integrator), None, None, _programs.N
-    )
+    own = one_copy(moved(subject.integrator), subject.integrator)
+    ctx = Context(0, own, None, jnp.asarray(_programs.TOKENS), _programs.N)
     shapes = jax.eval_shape(lambda x: subject.integrator.init(x, ctx), _programs.start())
     found = []
     for tree in shapes:

@@ -33,7 +33,7 @@ class Momentum(Value):
         return True
 
     def order(self, h: Any) -> int | None:
-        """Return the order of accuracy where every direction is scaled by h; None if none is said."""
+        """Return the order of accuracy where directions are scaled by h; None if none is said."""
         del h
         return None
 
