@@ -125,7 +125,7 @@ def has_its_order(subject: Subject) -> None:
 
 @jax.jit
 def _at(integrator: Integrator, own: Any, x0: Any, a: Any, b: Any, count: Any) -> Any:
-    """x_n of fields (x a + b)/n; n, the count, is data, so that all counts share one compilation."""
+    """x_n of fields (x a + b)/n; n is data, so that all counts share one compilation."""
     last = _COUNTS[-1]
     stacked = jax.tree.map(lambda p: jnp.broadcast_to(p, (last, *p.shape)), (a / count, b / count))
     own = {

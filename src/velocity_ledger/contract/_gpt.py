@@ -11,7 +11,7 @@ from flax import nnx
 from velocity_ledger.contract import _programs
 from velocity_ledger.contract._finding import require
 from velocity_ledger.contract._subject import Subject, key
-from velocity_ledger.model import GPT, ModelConfig, declared_by
+from velocity_ledger.model import GPT, ModelConfig
 
 _CONFIG = ModelConfig(
     layers=2,
@@ -37,24 +37,6 @@ def no_token_sees_the_next(subject: Subject) -> None:
         require(np.array_equal(before[0, :j], after[0, :j]), f"token {j} changes a logit before it")
         require(np.array_equal(before[1:], after[1:]), "a token changes another sample's logits")
         require(np.any(before[0, j] != after[0, j]), f"token {j} does not change its own logit")
-
-
-def model_learns_what_is_declared(subject: Subject) -> None:
-    """A GPT holds the declared parameters, as many copies as are declared, and nothing else."""
-    integrator = subject.integrator
-    model = nnx.eval_shape(lambda: GPT(_CONFIG, integrator, rngs=0))
-    found = {p: v.shape for p, v in nnx.to_flat_state(nnx.state(model, nnx.Param))}
-    own = {p: s for p, s in found.items() if "integrator" in p or "learned" in p}
-    layers, kinds = _CONFIG.layers, len(integrator.splitting.kinds)
-    for name, parameter in declared_by(integrator, _CONFIG).items():
-        copies = {"model": 1, "layer": layers, "sub_update": layers * kinds}[parameter.per]
-        ours = [shape for path, shape in own.items() if path[-1] == name]
-        size = sum(int(np.prod(shape)) for shape in ours)
-        expected = copies * int(np.prod(parameter.shape))
-        require(size == expected, f"of {name} there are {size} numbers, not {expected}")
-    names = {path[-1] for path in own}
-    extra = sorted(names - set(integrator.parameters(_CONFIG.width)))
-    require(not extra, f"the model learns {', '.join(map(str, extra))}, which is not declared")
 
 
 @functools.partial(jax.jit, static_argnums=0)
