@@ -20,7 +20,7 @@ class Fault:
 
     def subject(self) -> Subject:
         reference = numpy_reference.STATES[self.equation] if self.equation else None
-        return Subject(f"{FILE}:{self.name}", reference=reference)
+        return Subject(f"{FILE}:{self.name}", name=self.name, reference=reference)
 
     @property
     def checks(self) -> tuple[Check, ...]:

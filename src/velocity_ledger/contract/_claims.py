@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from velocity_ledger.contract import _programs
 from velocity_ledger.contract._finding import NotDeclared, require, require_close
@@ -55,7 +56,7 @@ def _ratios(params: Any, own: Any, integrator: Integrator) -> Any:
     x = _programs.start()[:1, :1]
     tokens = jnp.asarray(_programs.TOKENS)[:1, :1]
     before = integrator.init(x, Context(0, own, None, tokens, _programs.N))
-    flat, back = jax.flatten_util.ravel_pytree(before)
+    flat, back = ravel_pytree(before)
 
     def advance(flat: Any, item: Any) -> tuple[Any, Any]:
         index, mine = item
@@ -64,7 +65,7 @@ def _ratios(params: Any, own: Any, integrator: Integrator) -> Any:
 
         def step(z: Any) -> Any:
             stream, state, _ = integrator.step(field, *back(z), ctx)
-            return jax.flatten_util.ravel_pytree((stream, state))[0]
+            return ravel_pytree((stream, state))[0]
 
         sizes = jnp.linalg.svd(jax.jacfwd(step)(flat), compute_uv=False)
         return step(flat), sizes[-1] / sizes[0]

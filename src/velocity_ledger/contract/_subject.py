@@ -29,6 +29,7 @@ Reference = Callable[[Any, Any, Mapping[str, Any]], Any]
 class Subject:
     """An integrator under its text form, with what checks share: its parameters and its paths.
 
+    `name` is what a table calls it, if it is not the text form.
     `reference(fields, x0, own)` is the same rule in NumPy float64, from x_0 to x_n; left out, it is
     the integrator's own `reference`, if it has one.
     """
@@ -36,12 +37,13 @@ class Subject:
     def __init__(
         self,
         integrator: Integrator | str,
-        form: str | None = None,
+        *,
+        name: str | None = None,
         reference: Reference | None = None,
     ) -> None:
         self.integrator = parse(integrator) if isinstance(integrator, str) else integrator
-        given = integrator if isinstance(integrator, str) else text(integrator)
-        self.form = given if form is None else form
+        self.form = integrator if isinstance(integrator, str) else text(integrator)
+        self.name = self.form if name is None else name
         self.reference = self.integrator.reference if reference is None else reference
 
     @property

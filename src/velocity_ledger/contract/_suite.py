@@ -51,16 +51,16 @@ def meaning(check: Check) -> str:
 
 def run_check(check: Check, subject: Subject) -> Finding:
     """Return what a check finds; whatever it raises is a finding."""
-    name = title(check)
+    name, form = title(check), subject.name
     try:
         check(subject)
     except NotDeclared as reason:
-        return Finding(subject.form, name, "not declared", str(reason))
+        return Finding(form, name, "not declared", str(reason))
     except Broken as reason:
-        return Finding(subject.form, name, "fails", str(reason))
+        return Finding(form, name, "fails", str(reason))
     except Exception as error:  # a user's own step may raise anything
-        return Finding(subject.form, name, "fails", one_line(error))
-    return Finding(subject.form, name, "passes")
+        return Finding(form, name, "fails", one_line(error))
+    return Finding(form, name, "passes")
 
 
 def examine(
