@@ -150,4 +150,4 @@ def one_copy(own: dict[str, Any], integrator: Integrator) -> dict[str, Any]:
 
 def another(value: Any) -> Any:
     """Return another value of a hyperparameter."""
-    return value * 0.9 + 0.01
+    return value * 0.9 + 0.0117

@@ -65,7 +65,8 @@ class Table:
         for finding in self.findings:
             count[finding.outcome] += 1
         told = ", ".join(f"{n} {'fail' if o == 'fails' else o}" for o, n in count.items() if n)
-        return f"{len(self.forms)} integrators, {len(self.checks)} checks: {told}"
+        many = "" if len(self.forms) == 1 else "s"
+        return f"{len(self.forms)} integrator{many}, {len(self.checks)} checks: {told}"
 
     def _marks(self, form: str) -> list[str]:
         return [_MARKS[self.finding(form, check).outcome] for check in self.checks]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from velocity_ledger.cli import _interrupts
 from velocity_ledger.cli.verbs._settings import Computing, Device, Flag, need_device
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Check(Computing):
 
         # All are read before a bar is drawn: a mistake is told at once.
         subjects = [Subject(form) for form in self.integrators or names()]
-        with _progress(len(subjects) * len(CHECKS)) as told:
+        # An exception, so that the bar gives the cursor back.
+        with _interrupts.raised(), _progress(len(subjects) * len(CHECKS)) as told:
             table = examine(subjects, told=told)
         if self.json:
             print(table.to_json())
