@@ -32,6 +32,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         ("<!-- variants -->", _variants),
         ("<!-- presets -->", _presets),
         ("<!-- commands -->", _commands),
+        ("<!-- checks -->", _checks),
     ):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
@@ -191,6 +192,21 @@ def _commands() -> str:
         about, _, example = (inspect.getdoc(verb) or "").partition("\nFor example:\n")
         sections.append(f"### {name}\n\n{about}\n\n{example}")
     return "\n\n".join(sections)
+
+
+def _checks() -> str:
+    """Every check of the contract in the words of its docstring, and the faults it catches."""
+    import sys
+
+    sys.path.append(str(SOURCE.parents[1] / "tests"))
+    from contract.planted import FAULTS
+    from velocity_ledger.contract import CHECKS, meaning, title
+
+    lines = ["| check | what it means | planted faults that it catches |", "| --- | --- | --- |"]
+    for check in CHECKS:
+        faults = [f"`{fault.name}`" for fault in FAULTS if check in fault.checks]
+        lines.append(f"| {title(check)} | {meaning(check)} | {', '.join(faults)} |")
+    return "\n".join(lines)
 
 
 def _parts(integrator: Any) -> list[Any]:

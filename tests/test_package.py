@@ -29,6 +29,7 @@ FLOORS = (
     ("record",),
     ("stream",),
     ("model",),
+    ("contract",),
     ("corpus",),
     ("telemetry",),
     ("training",),

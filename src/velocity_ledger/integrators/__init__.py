@@ -20,15 +20,23 @@ from velocity_ledger.integrators._named import (
     ngpt_lite as ngpt_lite,
     plain as plain,
 )
+from velocity_ledger.integrators._reductions import Reduction as Reduction
 from velocity_ledger.integrators._registry import (
+    arguments as arguments,
+    builder as builder,
     names as names,
+    reductions as reductions,
     register as register,
     sources as sources,
     summary as summary,
 )
 from velocity_ledger.integrators._text import axes as axes, parse as parse, text as text
 from velocity_ledger.integrators._user_file import source_of as source_of
-from velocity_ledger.integrators._value import Scalar as Scalar, Value as Value
+from velocity_ledger.integrators._value import (
+    Scalar as Scalar,
+    Value as Value,
+    is_static as is_static,
+)
 from velocity_ledger.integrators.coefficient import (
     Coefficient as Coefficient,
     Cosine as Cosine,

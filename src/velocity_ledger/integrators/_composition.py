@@ -85,10 +85,10 @@ class Composition(Integrator):
                 f"{name} reads its field at points off the {type(geometry).__name__}: use flat(),"
                 " or a momentum that reads the stream where it is"
             )
-        if _differ(momentum.inner_step, self.step_scale.step):
+        if _differ(momentum.inner_step, self.step_scale.uniform):
             return (
                 f"{name} makes its stages for a step of {momentum.inner_step}, the step scale takes"
-                f" {self.step_scale.step}: give both the same h"
+                f" {self.step_scale.uniform}: give both the same h"
             )
         if momentum.per_kind and len(set(splitting.kinds)) < 2:
             return (
@@ -102,13 +102,14 @@ class Composition(Integrator):
         """What is weaker than the parts' names say, one sentence each."""
         momentum, splitting = self.momentum, self.splitting
         found = []
-        if momentum.order > splitting.order:
+        order = momentum.order(self.step_scale.uniform) or 1
+        if splitting.order is not None and order > splitting.order:
             found.append(
-                f"{type(momentum).__name__} is of order {momentum.order} for one field, but"
+                f"{type(momentum).__name__} is of order {order} for one field, but"
                 f" {type(splitting).__name__} of order {splitting.order} for a layer's sum"
             )
         mixed = momentum.remembers and not momentum.per_kind and len(set(splitting.kinds)) > 1
-        if momentum.order > 1 and mixed:
+        if order > 1 and mixed:
             found.append(
                 f"{type(momentum).__name__} extrapolates from one kind of field to another:"
                 " separate() keeps them apart"
@@ -139,6 +140,15 @@ class Composition(Integrator):
     def amplifies(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether a step can enlarge rounding a hundredfold; the momentum decides."""
         return self.momentum.amplifies
+
+    @property
+    def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The momentum's, where the geometry adds its steps and they are all scaled alike."""
+        h = self.step_scale.uniform
+        return self.momentum.order(h) if self.geometry.adds and h is not None else None
+
+    def constraint(self, x: Array) -> Any:
+        return self.geometry.constraint(x)
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.momentum.parameters(width) | self.step_scale.parameters(width)

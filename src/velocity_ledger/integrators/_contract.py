@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
+from velocity_ledger.integrators._reductions import Reduction
 from velocity_ledger.integrators._value import Scalar, Value
 
 Per = Literal["model", "layer", "sub_update"]
@@ -178,6 +179,17 @@ class Integrator(Value):
     amplifies: ClassVar[bool] = False
     """Whether a step can enlarge rounding a hundredfold, so that only float64 compares it."""
 
+    order: ClassVar[int | None] = None
+    """The order of accuracy for x' = f(x), all sub-updates sharing one f; None where none is said.
+    """
+
+    reductions: ClassVar[tuple[Reduction, ...]] = ()
+    """What it equals at the edge of its arguments; a registered name has its own."""
+
+    reference: ClassVar[Callable[..., Any] | None] = None
+    """The same rule in NumPy float64, or None: `reference(self, fields, x0, own)` gives x_0..x_n.
+    """
+
     @property
     def splitting(self) -> Any:
         """The sub-updates that a layer of several fields is cut into."""
@@ -207,6 +219,11 @@ class Integrator(Value):
     def position(self, stream: Any) -> Array:
         """Return the position x within the stream, whose path recorders measure."""
         return stream
+
+    def constraint(self, x: Array) -> Any:
+        """Return what vanishes where x lies in the integrator's space; None for a flat one."""
+        del x
+        return None
 
     def readout(self, stream: Any, state: Any, ctx: Context) -> Array:
         """Return what the head reads after the last sub-update."""

@@ -8,24 +8,33 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import _named, _optimizers, streams
 from velocity_ledger.integrators._contract import Integrator
 from velocity_ledger.integrators._hamiltonian import Staggered
+from velocity_ledger.integrators._reductions import REDUCTIONS, Reduction
 from velocity_ledger.integrators._references import REFERENCES
 
 Builder = Callable[..., Integrator]
 
 _builders: dict[str, Builder] = {}
 _sources: dict[str, tuple[str, ...]] = {}
+_reductions: dict[str, tuple[Reduction, ...]] = {}
 
 
-def register(name: str, build: Builder, sources: Sequence[str] = ()) -> None:
+def register(
+    name: str,
+    build: Builder,
+    sources: Sequence[str] = (),
+    reductions: Sequence[Reduction] = (),
+) -> None:
     """Add a named integrator; `build`'s defaults are the variant, its arguments what it takes.
 
     The first paragraph of its docstring says what it does. `sources` are BibTeX entries, or keys of
-    those that the library knows. Raises `UserError` for a name taken.
+    those that the library knows; `reductions` are what it equals at the edge of its arguments.
+    Raises `UserError` for a name taken.
     """
     if name in _builders:
         raise UserError(f"an integrator named {name} is registered already")
     _builders[name] = build
     _sources[name] = tuple(REFERENCES.get(source, source) for source in sources)
+    _reductions[name] = (*REDUCTIONS.get(name, ()), *reductions)
 
 
 def names() -> tuple[str, ...]:
@@ -53,6 +62,12 @@ def sources(name: str) -> tuple[str, ...]:
     """Return the BibTeX entries of the papers that a named integrator comes from."""
     builder(name)
     return _sources.get(name, ()) or _sources.get(name.replace("_", "-"), ())
+
+
+def reductions(name: str) -> tuple[Reduction, ...]:
+    """Return what a named integrator equals at the edge of its arguments."""
+    builder(name)
+    return _reductions.get(name, ()) or _reductions.get(name.replace("_", "-"), ())
 
 
 def arguments(build: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:

@@ -1,5 +1,6 @@
 """The commands, one file each; adding one is its file and its line here."""
 
+from velocity_ledger.cli.verbs._check import Check as Check
 from velocity_ledger.cli.verbs._cite import Cite as Cite
 from velocity_ledger.cli.verbs._compare_bundles import CompareBundles as CompareBundles
 from velocity_ledger.cli.verbs._describe import Describe as Describe
@@ -30,6 +31,7 @@ VERBS: dict[str, type[Verb]] = {
     "sample": Sample,
     "describe": Describe,
     "list": List,
+    "check": Check,
     "cite": Cite,
     "export": Export,
     "import": Import,

@@ -17,6 +17,9 @@ class Geometry(Value):
     invertible: ClassVar[bool] = False
     """Whether the step can be taken back from the new position."""
 
+    adds: ClassVar[bool] = False
+    """Whether the increments are the field's outputs, and a step is written by adding it."""
+
     def start(self, x0: Any) -> Any:
         """Return the embedding placed in the space."""
         return x0
@@ -39,6 +42,11 @@ class Geometry(Value):
         """Return a vector that momentum remembers, as it stands at the new position x."""
         del x
         return memory
+
+    def constraint(self, x: Any) -> Any:
+        """Return what vanishes where x lies in the space; None where all of x is allowed."""
+        del x
+        return None
 
     def move(self, x: Any, step: Any) -> tuple[Any, Any]:
         """Return the new position and the realised step."""

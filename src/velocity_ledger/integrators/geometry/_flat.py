@@ -9,6 +9,7 @@ class Flat(Geometry):
     """Write a step by adding it: `x' = x + step`."""
 
     invertible: ClassVar[bool] = True
+    adds: ClassVar[bool] = True
 
     def move(self, x: Any, step: Any) -> tuple[Any, Any]:
         moved = x + step

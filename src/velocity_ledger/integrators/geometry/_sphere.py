@@ -58,5 +58,9 @@ class Sphere(Geometry):
         moved = moved + jax.lax.stop_gradient(jnp.where(still, x - moved, 0))
         return moved, moved - x
 
+    def constraint(self, x: Any) -> Any:
+        """|x|/r - 1 for every vector."""
+        return jnp.linalg.norm(x, axis=-1) / self._radius(x) - 1
+
     def _radius(self, x: Any) -> Any:
         return x.shape[-1] ** 0.5 if self.radius is None else self.radius

@@ -24,9 +24,6 @@ class Momentum(Value):
     evaluations: ClassVar[int] = 1
     """How often one update evaluates its field."""
 
-    order: ClassVar[int] = 1
-    """Its order of accuracy where all sub-updates have the same field."""
-
     remembers: ClassVar[bool] = True
     """Whether anything is kept from one sub-update to the next."""
 
@@ -62,6 +59,14 @@ class Momentum(Value):
     def uncoasted(self) -> str:
         """Why `coast` cannot be said, or an empty text where it can."""
         return f"{type(self).__name__} has no velocity to coast along"
+
+    def order(self, h: Any) -> int | None:
+        """Return the order of accuracy where all sub-updates have the same field.
+
+        Directions are scaled by h; None where no order is claimed.
+        """
+        del h
+        return None
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         """Declare what is learned, by name."""

@@ -15,6 +15,10 @@ class Euler(Momentum):
 
     remembers: ClassVar[bool] = False
 
+    def order(self, h: Any) -> int | None:
+        del h
+        return 1
+
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
         f = field(x)

@@ -71,6 +71,10 @@ class HeavyBall(Momentum):
         )
 
     @property
+    def rests(self) -> bool:
+        return self.start != "tokens"
+
+    @property
     def invertible(self) -> bool:
         """x = x' - h v', then v = (v' - gain f(x)) / mu: wherever mu does not vanish.
 
@@ -78,6 +82,12 @@ class HeavyBall(Momentum):
         evaluation, it is zero and nothing can be undone.
         """
         return not vanishes(self.mu)
+
+    def order(self, h: Any) -> int | None:
+        """1 where the gains of a field's output, over all later steps, add up to h."""
+        del h
+        average = self.damped and not isinstance(self.mu, Coefficient) and bool(self.mu < 1)
+        return 1 if average else None
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)

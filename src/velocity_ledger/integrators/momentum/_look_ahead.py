@@ -75,6 +75,10 @@ class LookAhead(Momentum):
         return found | declare_start(self.start, width)
 
     @property
+    def rests(self) -> bool:
+        return self.start != "tokens"
+
+    @property
     def invertible(self) -> bool:
         """As a heavy ball's, where nothing is looked ahead and no norm overwrites the velocity."""
         return not self.ahead and not vanishes(self.beta) and self.norm != "overwrite"

@@ -17,7 +17,6 @@ class Heun(Momentum):
     """
 
     evaluations: ClassVar[int] = 2
-    order: ClassVar[int] = 2
     remembers: ClassVar[bool] = False
 
     h: Scalar = 1.0
@@ -29,6 +28,10 @@ class Heun(Momentum):
     @property
     def inner_step(self) -> Any:
         return self.h
+
+    def order(self, h: Any) -> int | None:
+        # The fields ahead are where the step will lead only if it is scaled by the same h.
+        return 2 if bool(h == self.h) else 1
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
@@ -49,7 +52,6 @@ class RungeKutta4(Momentum):
     """
 
     evaluations: ClassVar[int] = 4
-    order: ClassVar[int] = 4
     remembers: ClassVar[bool] = False
 
     h: Scalar = 1.0
@@ -61,6 +63,10 @@ class RungeKutta4(Momentum):
     @property
     def inner_step(self) -> Any:
         return self.h
+
+    def order(self, h: Any) -> int | None:
+        # The fields ahead are where the step will lead only if it is scaled by the same h.
+        return 4 if bool(h == self.h) else 1
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx

@@ -43,10 +43,9 @@ class Separate(Momentum):
         """As often as the momentum it separates."""
         return self.of.evaluations
 
-    @property
-    def order(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def order(self, h: Any) -> int | None:
         """That of the momentum it separates."""
-        return self.of.order
+        return self.of.order(h)
 
     @property
     def invertible(self) -> bool:

@@ -36,6 +36,11 @@ class TwoStage(Momentum):
     def inner_step(self) -> Any:
         return self.h
 
+    def order(self, h: Any) -> int | None:
+        """2 where both halves are fixed, as Heun's are."""
+        fixed = all(isinstance(n, (int, float)) and n == 0.5 for n in (self.first, self.second))
+        return 2 if fixed and bool(h == self.h) else None
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         del width
         return declare(first=self.first, second=self.second)

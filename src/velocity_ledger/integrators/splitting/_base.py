@@ -15,11 +15,11 @@ class Splitting(Value):
     two sub-updates share is named once. `kinds` names the sub-updates.
     """
 
-    order: ClassVar[float] = 1
-    """Its order of accuracy for the sum of a layer's fields; infinite where nothing is split."""
-
     fields: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = ()
+
+    order: ClassVar[int | None] = None
+    """The order for the flow of the sum of its sub-updates' fields; None where none is said."""
 
     @property
     def evaluated(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ class LieTrotter(Splitting):
 
     fields: ClassVar[tuple[str, ...]] = ("attention", "mlp")
     kinds: ClassVar[tuple[str, ...]] = ("attention", "mlp")
+    order: ClassVar[int | None] = 1
 
     def arrange(self, fields: Mapping[str, Field]) -> tuple[Field, ...]:
         return fields["attention"], fields["mlp"]

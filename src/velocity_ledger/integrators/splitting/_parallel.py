@@ -14,8 +14,6 @@ class Parallel(Splitting):
     2026, arXiv 2601.23236).
     """
 
-    order: ClassVar[float] = float("inf")
-
     fields: ClassVar[tuple[str, ...]] = ("attention", "mlp")
     kinds: ClassVar[tuple[str, ...]] = ("parallel",)
 

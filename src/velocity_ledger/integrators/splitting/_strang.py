@@ -13,10 +13,9 @@ class Strang(Splitting):
     Three sub-updates a layer, of second order for the sum of both fields (Strang 1968).
     """
 
-    order: ClassVar[float] = 2
-
     fields: ClassVar[tuple[str, ...]] = ("mlp", "attention")
     kinds: ClassVar[tuple[str, ...]] = ("mlp", "attention", "mlp_after")
+    order: ClassVar[int | None] = 2
 
     @property
     def evaluated(self) -> tuple[str, ...]:
@@ -36,6 +35,7 @@ class Macaron(Splitting):
 
     fields: ClassVar[tuple[str, ...]] = ("mlp", "attention", "mlp_after")
     kinds: ClassVar[tuple[str, ...]] = ("mlp", "attention", "mlp_after")
+    order: ClassVar[int | None] = 1
 
     def arrange(self, fields: Mapping[str, Field]) -> tuple[Field, ...]:
         before, after = fields["mlp"], fields["mlp_after"]

@@ -15,8 +15,6 @@ class Whole(Splitting):
     2203.09176).
     """
 
-    order: ClassVar[float] = float("inf")
-
     fields: ClassVar[tuple[str, ...]] = ("attention", "mlp")
     kinds: ClassVar[tuple[str, ...]] = ("whole",)
 

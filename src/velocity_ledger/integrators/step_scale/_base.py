@@ -10,8 +10,8 @@ class StepScale(Value):
     """How long a step is taken along its direction."""
 
     @property
-    def step(self) -> Any:
-        """The one number that every direction is multiplied by, or None where it is not one."""
+    def uniform(self) -> Any:
+        """The one number that every direction is multiplied by; None where there is no such."""
         return None
 
     def parameters(self, width: int) -> dict[str, Parameter]:

@@ -27,7 +27,7 @@ class Fixed(StepScale):
         check_h(self.h)
 
     @property
-    def step(self) -> Any:
+    def uniform(self) -> Any:
         return None if isinstance(self.h, Coefficient) else self.h
 
     def parameters(self, width: int) -> dict[str, Parameter]:
