@@ -231,10 +231,8 @@ def test_the_scale_acts_after_the_turn():
 
 def test_the_turn_comes_before_the_length_is_set():
     """And cannot be told from the other order: a turn keeps lengths. The scale's place can."""
-    q = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
-    np.testing.assert_allclose(
-        vl.retract(rotate(q), 1.0), rotate(vl.retract(q, 1.0)), atol=1e-6
-    )
+    q = jnp.asarray(np.random.default_rng(0).normal(size=(5, 6)), jnp.float32)
+    np.testing.assert_allclose(vl.retract(rotate(q), 1.0), rotate(vl.retract(q, 1.0)), atol=1e-6)
 
 
 def test_values_keep_their_length():

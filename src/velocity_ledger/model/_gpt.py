@@ -203,7 +203,9 @@ def _check(tokens: Any, config: ModelConfig) -> None:
         raise UserError(f"{tokens.shape[1]} tokens do not fit the context of {config.context}")
     # Out of range, an embedding gives NaN or another token's row; a traced id cannot be looked at.
     if not isinstance(tokens, Tracer):
-        low, high = int(jnp.min(tokens)), int(jnp.max(tokens))
+        # NumPy's, which a trace around ids that are known leaves alone.
+        ids = np.asarray(tokens)
+        low, high = int(ids.min()), int(ids.max())
         if low < 0 or high >= config.vocabulary:
             raise UserError(
                 f"token ids must lie in 0..{config.vocabulary - 1}, got {low} to {high}"
