@@ -353,9 +353,8 @@ def test_a_setting_of_another_kind_is_not_understood(bring):
              "runs": {"plain_s0": {"best_step": 1}}}  # fmt: skip
     found = bring(about=about)
     assert open_bundle(found.path).manifest["configuration"] == {"model": {"dropout": 1.0}}
-    assert sorted(found.not_understood) == [
-        "config.L", "config.corpus", "config.norm", "config.seeds",
-    ]
+    names = ("L", "corpus", "norm", "seeds")
+    assert sorted(found.not_understood) == [f"config.{name}" for name in names]
 
 
 def test_other_counts_of_parameters_are_no_count(bring):

@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -356,8 +357,9 @@ def test_initial_values_are_directions_without_a_preferred_one():
 
 def test_there_is_no_warm_up_and_no_decay():
     """The first update is a whole one; what gets no gradient does not shrink."""
-    assert float(schedule(TRAINING)(0)) == pytest.approx(1.5e-2)
-    assert float(schedule(TRAINING)(TRAINING.steps)) == 0.0
+    rate: Any = schedule(TRAINING)
+    assert float(rate(0)) == pytest.approx(1.5e-2)
+    assert float(rate(TRAINING.steps)) == 0.0
     _, before, after = trained(steps=1)
     for name in before:
         assert np.any(before[name] != after[name]), name

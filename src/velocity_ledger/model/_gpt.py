@@ -62,7 +62,7 @@ class GPT(nnx.Module):
         self._hyperparameters = nnx.List([Hyperparameter(leaf) for leaf in leaves])
         declared = declared_by(integrator, config)
         self.token = nnx.Embed(config.vocabulary, config.width, rngs=keys.at("token").rngs())
-        self.position = (
+        self.position: Any = (
             nnx.Embed(config.context, config.width, rngs=keys.at("position").rngs())
             if config.positions == "learned"
             else None
@@ -73,13 +73,13 @@ class GPT(nnx.Module):
         ]
         self.blocks: Any = stack(blocks) if config.scan else nnx.List(blocks)
         self.learned = learned(declared, "model", keys.at("integrator"))
-        self.norm = norm(config, keys.at("norm")) if config.final_norm else None
-        self.head = (
+        self.norm: Any = norm(config, keys.at("norm")) if config.final_norm else None
+        self.head: Any = (
             None
             if config.tied
             else linear(config, config.width, config.vocabulary, keys.at("head"), bias=False)
         )
-        self.logit_scale = (
+        self.logit_scale: Any = (
             Scale((config.vocabulary,), stored=config.width**-0.5) if config.logit_scale else None
         )
         if config.unit_weights:
