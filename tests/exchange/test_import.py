@@ -335,6 +335,8 @@ def test_curves_may_be_in_the_json(bring):
         ("wd", "training.weight_decay", 0.01), ("grad_clip", "training.clip", 1.0),
         ("eval_interval", "training.val_every", 250), ("mu", "integrator.mu", 0.9),
         ("h", "integrator.h", 1.0), ("h_step", "integrator.h", 1.0),
+        ("norm", "model.norm", "rms"), ("kv_heads", "model.kv_heads", 2),
+        ("activation", "model.activation", "swiglu"), ("tied", "model.tied", True),
         ("telemetry_at", "training.telemetry_at", [0.0, 1.0]),
     ],
 )  # fmt: skip
@@ -347,11 +349,12 @@ def test_settings_may_be_spelled_in_many_ways(spelled, field, value, bring):
 
 
 def test_a_setting_of_another_kind_is_not_understood(bring):
-    about = {"config": {"L": "six", "drop": [1], "corpus": 3, "seeds": "all"},
+    about = {"config": {"L": "six", "drop": [1], "corpus": 3, "seeds": "all", "norm": "batch"},
              "runs": {"plain_s0": {"best_step": 1}}}  # fmt: skip
     found = bring(about=about)
     assert open_bundle(found.path).manifest["configuration"] == {"model": {"dropout": 1.0}}
-    assert sorted(found.not_understood) == ["config.L", "config.corpus", "config.seeds"]
+    names = ("L", "corpus", "norm", "seeds")
+    assert sorted(found.not_understood) == [f"config.{name}" for name in names]
 
 
 def test_other_counts_of_parameters_are_no_count(bring):

@@ -19,7 +19,7 @@ from velocity_ledger.experiment._manifest import (
     slugs,
     write_manifest,
 )
-from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.model._config import BLOCKS, ModelConfig
 from velocity_ledger.training._config import TrainingConfig
 
 
@@ -55,6 +55,15 @@ def test_whole_floats_and_optional_fields_keep_their_types():
     assert back == config
     assert isinstance(back.training.clip, float)
     assert back.training.patience == 3
+
+
+def test_block_settings_are_kept_and_older_manifests_have_the_defaults():
+    config = ExperimentConfig(model=ModelConfig(kv_heads=2, **BLOCKS["ngpt"]))
+    record = json.loads(_json.dumps(config))
+    assert config_from_dict(record) == config
+    for name in (*BLOCKS["ngpt"], "kv_heads"):
+        del record["model"][name]
+    assert config_from_dict(record) == ExperimentConfig()
 
 
 def test_unknown_field_is_named():
@@ -180,6 +189,7 @@ def _changed(manifest, *where, **changes):
         (lambda m: _changed(m, "configuration", corpus=None), "damaged at corpus"),
         (lambda m: _changed(m, "configuration", "model", width=33), "not a multiple of 2 heads"),
         (lambda m: _changed(m, "configuration", "model", scan=1), "damaged at model.scan"),
+        (lambda m: _changed(m, "configuration", "model", norm="no"), "damaged at model.norm"),
         (lambda m: _changed(m, "configuration", "training", clip=None), "damaged at training.clip"),
         (lambda m: _changed(m, "vocabulary", size=4), "damaged .vocabulary"),
         (lambda m: _changed(m, "vocabulary", characters=3), "damaged .vocabulary"),

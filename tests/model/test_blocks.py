@@ -314,11 +314,11 @@ def test_no_bias_leaves_none():
 def test_values_are_mixed_with_the_first_layers():
     """The first layer is as it was; in the others the mean, whichever splitting runs them."""
     one = dc.replace(SMALL, layers=1)
-    alone = [
+    without, mixed = (
         logits(vl.GPT(dc.replace(one, value_residual=on), vl.plain(), rngs=0))
-        for on in (0 > 1, 1 > 0)
-    ]
-    np.testing.assert_allclose(*alone, atol=1e-6)
+        for on in (False, True)
+    )
+    np.testing.assert_allclose(mixed, without, atol=1e-6)
     # With the first layer's values at zero, the second's count half.
     net = vl.GPT(dc.replace(SMALL, value_residual=True), vl.plain(), rngs=0)
     weights = net.export_weights()

@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -231,7 +232,7 @@ def test_the_scale_acts_after_the_turn():
 
 def test_the_turn_comes_before_the_length_is_set():
     """And cannot be told from the other order: a turn keeps lengths. The scale's place can."""
-    q = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
+    q = jnp.asarray(np.random.default_rng(0).normal(size=(5, 6)), jnp.float32)
     np.testing.assert_allclose(vl.retract(rotate(q), 1.0), rotate(vl.retract(q, 1.0)), atol=1e-6)
 
 
@@ -356,8 +357,9 @@ def test_initial_values_are_directions_without_a_preferred_one():
 
 def test_there_is_no_warm_up_and_no_decay():
     """The first update is a whole one; what gets no gradient does not shrink."""
-    assert float(schedule(TRAINING)(0)) == pytest.approx(1.5e-2)
-    assert float(schedule(TRAINING)(TRAINING.steps)) == 0.0
+    rate: Any = schedule(TRAINING)
+    assert float(rate(0)) == pytest.approx(1.5e-2)
+    assert float(rate(TRAINING.steps)) == 0.0
     _, before, after = trained(steps=1)
     for name in before:
         assert np.any(before[name] != after[name]), name

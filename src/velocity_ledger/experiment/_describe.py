@@ -20,9 +20,11 @@ from velocity_ledger.integrators import Integrator, axes
 from velocity_ledger.model import GPT, ModelConfig, count_parameters, declared_by
 
 MEMORY = (
-    "4 bytes * (5 P + batch * context * (layers * (16 D + 3 F + 3 H T) + 2 D + 3 V)): weights, "
+    "4 bytes * (5 P + batch * context * (layers * (a D + m F + 3 H T) + 2 D + 3 V)): weights, "
     "gradient, two moments of AdamW and the best weights so far, and what the backward pass keeps "
-    "of every layer; P parameters, D width, F hidden, H heads, T context, V vocabulary"
+    "of every layer; P parameters, D width, F hidden, H heads, T context, V vocabulary; a = 16, "
+    "with qk_norm 4 more, with value_residual 1 more; m = 3, with swiglu 5, with hidden_scale 1 "
+    "more for each matrix that reads the stream"
 )
 
 
@@ -118,6 +120,9 @@ def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
 
 def _memory(parameters: int, config: ExperimentConfig) -> int:
     m = config.model
-    layer = 16 * m.width + 3 * m.hidden + 3 * m.heads * m.context
+    gated = m.activation == "swiglu"
+    a = 16 + 4 * m.qk_norm + m.value_residual
+    f = 3 + 2 * gated + (1 + gated) * m.hidden_scale
+    layer = a * m.width + f * m.hidden + 3 * m.heads * m.context
     token = m.layers * layer + 2 * m.width + 3 * m.vocabulary
     return 4 * (5 * parameters + config.training.batch * m.context * token)

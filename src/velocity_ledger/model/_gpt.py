@@ -62,7 +62,7 @@ class GPT(nnx.Module):
         self._hyperparameters = nnx.List([Hyperparameter(leaf) for leaf in leaves])
         declared = declared_by(integrator, config)
         self.token = nnx.Embed(config.vocabulary, config.width, rngs=keys.at("token").rngs())
-        self.position = (
+        self.position: Any = (
             nnx.Embed(config.context, config.width, rngs=keys.at("position").rngs())
             if config.positions == "learned"
             else None
@@ -73,13 +73,13 @@ class GPT(nnx.Module):
         ]
         self.blocks: Any = stack(blocks) if config.scan else nnx.List(blocks)
         self.learned = learned(declared, "model", keys.at("integrator"))
-        self.norm = norm(config, keys.at("norm")) if config.final_norm else None
-        self.head = (
+        self.norm: Any = norm(config, keys.at("norm")) if config.final_norm else None
+        self.head: Any = (
             None
             if config.tied
             else linear(config, config.width, config.vocabulary, keys.at("head"), bias=False)
         )
-        self.logit_scale = (
+        self.logit_scale: Any = (
             Scale((config.vocabulary,), stored=config.width**-0.5) if config.logit_scale else None
         )
         if config.unit_weights:
@@ -203,7 +203,9 @@ def _check(tokens: Any, config: ModelConfig) -> None:
         raise UserError(f"{tokens.shape[1]} tokens do not fit the context of {config.context}")
     # Out of range, an embedding gives NaN or another token's row; a traced id cannot be looked at.
     if not isinstance(tokens, Tracer):
-        low, high = int(jnp.min(tokens)), int(jnp.max(tokens))
+        # NumPy's, which a trace around ids that are known leaves alone.
+        ids = np.asarray(tokens)
+        low, high = int(ids.min()), int(ids.max())
         if low < 0 or high >= config.vocabulary:
             raise UserError(
                 f"token ids must lie in 0..{config.vocabulary - 1}, got {low} to {high}"
