@@ -64,7 +64,8 @@ def _ratios(params: Any, own: Any, integrator: Integrator) -> Any:
         ctx = Context(index, own, None, tokens, _programs.N)
 
         def step(z: Any) -> Any:
-            stream, state, _ = integrator.step(field, *back(z), ctx)
+            stream, state = back(z)
+            stream, state, _ = integrator.step(field, stream, state, ctx)
             return ravel_pytree((stream, state))[0]
 
         sizes = jnp.linalg.svd(jax.jacfwd(step)(flat), compute_uv=False)

@@ -231,5 +231,5 @@ def gradients(
 
 def forget() -> None:
     """Drop what is compiled, as after a change of the code behind it."""
-    _path.clear_cache()
-    _gradients.clear_cache()
+    _path.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
+    _gradients.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
