@@ -1,7 +1,6 @@
 """What a configuration builds and what it costs, without computing anything."""
 
 import dataclasses as dc
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +30,7 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
     sub_updates = config.layers * len(integrator.splitting.kinds)
     copies = {"model": 1, "layer": config.layers, "sub_update": sub_updates}
     declared = declared_by(integrator, config).values()
-    return sum(math.prod(int(n) for n in p.shape) * copies[p.per] for p in declared)
+    return sum(p.size * copies[p.per] for p in declared)
 
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
