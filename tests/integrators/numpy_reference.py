@@ -356,7 +356,7 @@ def dense(dilation=1, period=1, h=1.0):
             y = xs[-1]
             if i % period == 0:
                 kept = xs[i % dilation :: dilation]
-                y = sum(left.pop(0) * x for x in kept)
+                y = np.sum([left.pop(0) * x for x in kept], axis=0)
             out.append(y)
         assert not left
         return np.stack(out)

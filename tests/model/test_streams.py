@@ -46,7 +46,7 @@ def test_what_is_learned_is_counted(form):
 def logits(form, scan):
     graph, state = nnx.split(vl.GPT(dc.replace(SMALL, scan=scan), vl.parse(form), rngs=0))
     key = jax.random.key(2)
-    return jax.jit(lambda s: nnx.merge(graph, s)(TOKENS, key=key))(state)
+    return jax.jit(lambda s, ids: nnx.merge(graph, s)(ids, key=key))(state, TOKENS)
 
 
 @pytest.mark.parametrize("form", ["soapformer", "manifold-hyper-connections", *REDUCED])

@@ -1,7 +1,6 @@
 """What a configuration builds and what it costs, without computing anything."""
 
 import dataclasses as dc
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,9 +32,7 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
     sub_updates = config.layers * len(integrator.splitting.kinds)
     copies = {"model": 1, "layer": config.layers, "sub_update": sub_updates}
     declared = declared_by(integrator, config).values()
-    # Sized for this model, so that a shape holds numbers alone.
-    shapes: Any = [(p.shape, copies[p.per]) for p in declared]
-    return sum(math.prod(shape) * n for shape, n in shapes)
+    return sum(p.size * copies[p.per] for p in declared)
 
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:

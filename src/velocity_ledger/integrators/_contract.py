@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -40,19 +41,28 @@ class Parameter:
         """Return the parameter with numbers for the sizes that only a model knows."""
         return dc.replace(self, shape=tuple(_size(n, sizes) for n in self.shape))
 
+    @property
+    def size(self) -> int:
+        """How many numbers one copy has; raises `UserError` where only a model knows."""
+        self._check_sized()
+        return math.prod(n for n in self.shape if isinstance(n, int))
+
     def initial(self, key: jax.Array) -> jax.Array:
         """Return the initial value of one copy, in float32.
 
         Raises `UserError` where its shape depends on a model that is not there.
         """
+        self._check_sized()
+        if callable(self.init):
+            return jnp.asarray(self.init(key, self.shape, jnp.float32))
+        return jnp.full(self.shape, self.init, jnp.float32)
+
+    def _check_sized(self) -> None:
         unknown = [name for n in self.shape for name in needs(n)]
         if unknown:
             raise UserError(
                 f"a parameter of this shape needs a model's {unknown[0]}: give its value"
             )
-        if callable(self.init):
-            return jnp.asarray(self.init(key, self.shape, jnp.float32))
-        return jnp.full(self.shape, self.init, jnp.float32)
 
 
 def needs(size: int | str | Callable[..., int]) -> tuple[str, ...]:
