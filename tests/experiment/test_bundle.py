@@ -8,6 +8,7 @@ import xarray as xr
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._bundle import mean_over_tokens, open_bundle
 from velocity_ledger.experiment._cells import cell_folder, read_cell
+from velocity_ledger.experiment._summary import table
 
 
 def test_tree_has_one_node_a_cell(synthetic):
@@ -131,3 +132,49 @@ def test_damaged_data_is_one_sentence(synthetic):
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(UserError, match=r"data\.nc is damaged"):
         _ = open_bundle(folder).datasets
+
+
+def text_of(values):
+    return values.dims, np.full(values.shape, "x")
+
+
+WRONG = {
+    "no checkpoint": (lambda d: d.drop_vars("checkpoint"), "checkpoint"),
+    "a checkpoint twice": (lambda d: d.assign_coords(checkpoint=0 * d["checkpoint"]), "checkpoint"),
+    "steps that are no numbers": (lambda d: d.assign_coords(step=text_of(d["step"])), "step"),
+    "steps that are not whole": (lambda d: d.assign_coords(step=d["step"] + 0.5), "step"),
+    "no sub-update": (lambda d: d.isel(sub_update=slice(0)), "sub_update"),
+    "no token": (lambda d: d.isel(token=slice(0)), "token"),
+    "a length of the whole": (lambda d: d.assign(step_length=d["path_length"]), "step_length"),
+    "dimensions in another order": (lambda d: d.transpose(), "val_loss|step_length|raw_step"),
+    "a loss that is one number": (lambda d: d.assign(val_loss=1.0), "val_loss"),
+    "text": (lambda d: d.assign(chord=text_of(d["chord"])), "chord"),
+    "a null model of tokens": (lambda d: d.assign(null_chord=d["step_length"]), "null_chord"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_cell_that_is_not_laid_out_as_one_is_damaged(synthetic, wrong):
+    change, what = WRONG[wrong]
+    folder = synthetic(states=lambda v, s: "finished" if (v, s) == ("plain", 0) else "pending")
+    file = folder / "cells" / "plain" / "0" / "data.nc"
+    change(read_cell(file)).to_netcdf(file, engine="h5netcdf")
+    with pytest.raises(UserError, match=rf"data\.nc is damaged \(({what})\): restore it") as told:
+        _ = open_bundle(folder).datasets
+    assert "\n" not in str(told.value)
+
+
+def test_means_and_quantities_of_ones_own_are_as_they_should_be(synthetic):
+    folder = synthetic()
+    file = folder / "cells" / "plain" / "0" / "data.nc"
+    data = read_cell(file).mean("token").assign(mine=("axis", [1, 2]))
+    data = data.drop_vars(["train_loss", "step", "validation", "val_loss"])
+    data.to_netcdf(file, engine="h5netcdf")
+    assert set(open_bundle(folder).datasets["plain", 0].data_vars) == set(data.data_vars)
+
+
+def test_a_text_of_one_character_is_a_text(synthetic):
+    folder = synthetic()
+    path = folder / "manifest.json"
+    path.write_text(path.read_text().replace('"characters": 1000', '"characters": 1'))
+    assert "passes over its text" in table(open_bundle(folder))

@@ -35,7 +35,7 @@ from velocity_ledger.experiment import (
 from velocity_ledger.experiment._cells import cell_folder, read_cell
 from velocity_ledger.experiment._manifest import CellRecord
 from velocity_ledger.experiment._variants import variants_of
-from velocity_ledger.experiment._weights import read_weights
+from velocity_ledger.experiment._weights import read_weights, write_weights
 from velocity_ledger.model import ModelConfig
 from velocity_ledger.training import (
     SilentProgress,
@@ -647,3 +647,21 @@ def test_weights_of_another_vocabulary_are_refused(whole, tmp_path):
     (copy / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UserError, match="does not have the hash"):
         load_cell(copy, "plain/0")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda w: {k: v for k, v in w.items() if k != max(w)}, "lack"),
+        (lambda w: w | {max(w): w[max(w)][:1]}, "has shape"),
+        (lambda w: w | {"more": w[max(w)]}, "no parameter more"),
+    ],
+    ids=["fewer", "smaller", "more"],
+)
+def test_weights_that_do_not_fit_name_their_file(whole, tmp_path, change, words):
+    shutil.copytree(whole, tmp_path / "copy")
+    (file,) = (tmp_path / "copy").rglob("plain/0/best.safetensors")
+    weights, metadata = read_weights(file)
+    write_weights(file, change(weights), metadata)
+    with pytest.raises(UserError, match=rf"best\.safetensors does not fit.*{words}.*restore it"):
+        load_cell(tmp_path / "copy", "plain/0")

@@ -24,7 +24,7 @@ NAMES = ["one_step.gif", "path_forming.gif"]
 
 def gif(first: int = 0) -> bytes:
     buffer = io.BytesIO()
-    frames = [Image.new("P", (8, 8), first + shade) for shade in (0, 1, 2)]
+    frames = [Image.new("L", (8, 8), 20 * shade + first) for shade in (0, 1, 2)]
     frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=50, loop=0)
     return buffer.getvalue()
 
@@ -36,7 +36,7 @@ def drawn(monkeypatch):
 
     def draw(path, make, colours, drawn_from):
         names.append(path.name)
-        path.write_bytes(sealed(gif(drawn_from[0] % 250), drawn_from))
+        path.write_bytes(sealed(gif(drawn_from[0] % 20), drawn_from))
 
     monkeypatch.setattr(_write, "_draw", draw)
     return names

@@ -33,12 +33,13 @@ def keeps_structure(subject: Subject) -> None:
             return before, (stream, state), (integrator.position(stream), read, info.step)
 
         before, after, out = jax.eval_shape(whole, _programs.start(dtype))
-        told = [jax.tree.map(lambda a: (a.shape, str(a.dtype)), tree) for tree in (before, after)]
-        require(told[0] == told[1], f"in {np.dtype(dtype).name}: {told[0]} becomes {told[1]}")
+        forms = [jax.tree.map(lambda a: (a.shape, str(a.dtype)), tree) for tree in (before, after)]
+        require(forms[0] == forms[1], f"in {np.dtype(dtype).name}: {forms[0]} becomes {forms[1]}")
         for name, array in zip(("position", "readout", "step"), out, strict=True):
             shape = (_programs.BATCH, _programs.TIME, _programs.WIDTH)
             kept = array.shape == shape and array.dtype == dtype
-            require(kept, f"the {name} of a {np.dtype(dtype).name} stream is {array.dtype}{array.shape}")
+            told = f"{array.dtype}{array.shape}"
+            require(kept, f"the {name} of a {np.dtype(dtype).name} stream is {told}")
 
 
 def finite_everywhere(subject: Subject) -> None:

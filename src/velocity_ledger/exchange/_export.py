@@ -211,8 +211,9 @@ def _config(bundle: Bundle, spelled: Mapping[str, str]) -> dict[str, Any]:
 
 def _kept(bundle: Bundle, part: str) -> dict[str, Any]:
     """What an import could not read of a part of the JSON, and kept."""
-    kept = (bundle.manifest.get("origin") or {}).get("not_understood", {}).get("json", {})
-    found = kept.get(part, {}) if isinstance(kept, dict) else {}
+    found: Any = bundle.manifest.get("origin")
+    for name in ("not_understood", "json", part):
+        found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
 
 

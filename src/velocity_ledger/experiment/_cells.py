@@ -16,6 +16,21 @@ from velocity_ledger.training import LEARNED
 NAME = "data.nc"
 SAMPLE = "sample.json"
 _DAMAGED = (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError)
+_COUNTS = ("step", "validation", "checkpoint", "sub_update")
+_ALONG = ("step_length", "raw_step", "increment", "velocity_norm", "stream_norm", "turning_angle",
+          "angular_step")  # fmt: skip
+_PER_TOKEN = ("initial_norm", "path_length", "chord", "straightness", "path_over_norm",
+              "angular_path", "zero_steps")  # fmt: skip
+_DIMS = {
+    "train_loss": ("step",),
+    "val_loss": ("validation",),
+    **dict.fromkeys(_ALONG, ("checkpoint", "sub_update")),
+    **dict.fromkeys(_PER_TOKEN, ("checkpoint",)),
+    **dict.fromkeys(
+        ("step_gram", "increment_step_gram"), ("checkpoint", "sub_update", "sub_update_2")
+    ),
+}
+"""Of what is known, the dimensions, but for a last one over tokens."""
 NULLS = {
     "path_length": ("1", "path length of the null model"),
     "turning_angle": ("degree", "turning angle of the null model"),
@@ -91,12 +106,37 @@ def write_cell(path: pathlib.Path, dataset: xr.Dataset) -> None:
 def read_cell(path: pathlib.Path) -> xr.Dataset:
     """Read a cell's dataset into memory and close its file.
 
-    Raises `UserError` where the file is damaged.
+    Raises `UserError` where the file is damaged, or is not laid out as a cell is.
     """
     try:
-        return xr.load_dataset(path, engine="h5netcdf")
+        data = xr.load_dataset(path, engine="h5netcdf")
     except _DAMAGED as error:
         raise UserError(f"{path} is damaged: restore it, or run the cell again") from error
+    wrong = _wrong(data)
+    if wrong is not None:
+        raise UserError(f"{path} is damaged ({wrong}): restore it, or run the cell again")
+    return data
+
+
+def _wrong(data: xr.Dataset) -> str | None:
+    """The first variable or dimension that no cell has; None where all is as it should be."""
+    steps = data.coords.get("checkpoint")
+    if steps is None or len(np.unique(steps.values)) != steps.size:
+        return "checkpoint"
+    for name in _COUNTS:
+        count = data.coords.get(name)
+        if count is not None and (count.dims != (name,) or count.dtype.kind not in "iu"):
+            return name
+    for name in ("sub_update", "token"):
+        if data.sizes.get(name) == 0:
+            return name
+    for variable in data.data_vars.values():
+        name = str(variable.name)
+        known = ("checkpoint",) if name.startswith("null_") else _DIMS.get(name, variable.dims)
+        # An imported cell has means over tokens.
+        if variable.dims not in (known, (*known, "token")) or variable.dtype.kind not in "iuf":
+            return name
+    return None
 
 
 def read_sample(folder: pathlib.Path) -> dict[str, Any] | None:

@@ -37,7 +37,13 @@ def load_cell(path: str | os.PathLike[str], cell: str) -> GPT:
     variant = next(v for v in bundle.variants if v["text"] == record.variant)
     integrator = recorded_integrator(bundle.path, variant)
     model = GPT(model_config(bundle, record.variant), integrator, rngs=record.seed)
-    model.import_weights(weights)
+    try:
+        model.import_weights(weights)
+    except UserError as error:
+        raise UserError(
+            f"{_file(bundle, record)} does not fit its model ({error}): restore it, or run the "
+            "cell again"
+        ) from error
     return model
 
 

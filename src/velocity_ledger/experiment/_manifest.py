@@ -145,13 +145,17 @@ def _check_parts(manifest: dict[str, Any], folder: pathlib.Path) -> None:
         and all(cell.variant in texts for cell in cells),
         "vocabulary": characters is size is None
         or (isinstance(characters, str) and _is_a(size, int) and size == len(characters)),
-        "corpus": text_size is None or _is_a(text_size, int),
+        "corpus": text_size is None or (_is_a(text_size, int) and text_size > 0),
     }
     for part, good in whole.items():
         if not good:
             raise UserError(f"{path} is damaged ({part}): restore it, or run again")
     if is_imported(manifest):
-        return  # Its configuration is what other people's files said.
+        # Its configuration is what other people's files said.
+        for part in ("model", "training", "integrator"):
+            if not isinstance(manifest["configuration"].get(part, {}), dict):
+                raise UserError(f"{path} is damaged ({part}): restore it, or import again")
+        return
     try:
         config = config_from_dict(manifest["configuration"])
     except UserError as error:
@@ -183,6 +187,11 @@ def refuse_imported(manifest: dict[str, Any], folder: pathlib.Path, lacks: str) 
 
 def _is_variant(record: Any) -> bool:
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        return False
+    axes, about = record.get("axes"), (("description", str), ("parameters", int))
+    if any(record.get(name) is not None and not _is_a(record[name], kind) for name, kind in about):
+        return False
+    if not (axes is None or (isinstance(axes, dict) and all(_is_a(v, str) for v in axes.values()))):
         return False
     file = record.get("file")
     if file is None:

@@ -219,7 +219,7 @@ def notes(bundle: Bundle) -> list[str]:
         )
     if characters and config is not None:
         seen = steps[-1] * config.training.batch * config.model.context
-        passes = seen / (characters * 9 // 10)
+        passes = seen / max(characters * 9 // 10, 1)
         more = ": far from converged" if passes < 1 else ""
         found.append(f"A cell saw {seen:,} characters, {passes:.2g} passes over its text{more}.")
     late = [f"{r.variant}/{seed}" for r in begun for seed in r.not_converged]
