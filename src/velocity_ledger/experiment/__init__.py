@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         PRESETS as PRESETS,
         ExperimentConfig as ExperimentConfig,
     )
+    from velocity_ledger.experiment._convert import convert_cell as convert_cell
     from velocity_ledger.experiment._describe import describe as describe
     from velocity_ledger.experiment._imported import (
         check_new as check_new,
@@ -49,6 +50,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Row": "_summary",
         "cell_metadata": "_load",
         "check_new": "_imported",
+        "convert_cell": "_convert",
         "describe": "_describe",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",

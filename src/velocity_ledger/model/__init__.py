@@ -7,11 +7,13 @@ from velocity_ledger._lazy import lazy
 if TYPE_CHECKING:
     from velocity_ledger.model._block import declared_by as declared_by
     from velocity_ledger.model._config import ModelConfig as ModelConfig
+    from velocity_ledger.model._convert import convert as convert
     from velocity_ledger.model._dropout import dropout as dropout
     from velocity_ledger.model._fields import MLP as MLP, Attention as Attention
     from velocity_ledger.model._generate import generate as generate
     from velocity_ledger.model._gpt import GPT as GPT, Hyperparameter as Hyperparameter
     from velocity_ledger.model._keys import PathKeys as PathKeys, fold_in_name as fold_in_name
+    from velocity_ledger.model._numbers import with_numbers as with_numbers
     from velocity_ledger.model._weights import count_parameters as count_parameters
 
 __getattr__, __dir__, __all__ = lazy(
@@ -23,10 +25,12 @@ __getattr__, __dir__, __all__ = lazy(
         "Hyperparameter": "_gpt",
         "ModelConfig": "_config",
         "PathKeys": "_keys",
+        "convert": "_convert",
         "count_parameters": "_weights",
         "declared_by": "_block",
         "dropout": "_dropout",
         "fold_in_name": "_keys",
         "generate": "_generate",
+        "with_numbers": "_numbers",
     },
 )

@@ -5,6 +5,7 @@ from velocity_ledger.integrators.coefficient._base import (
     Number as Number,
     declare as declare,
     evaluate as evaluate,
+    held as held,
 )
 from velocity_ledger.integrators.coefficient._depth import (
     LedgerGain as LedgerGain,

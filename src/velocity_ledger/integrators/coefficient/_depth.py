@@ -23,6 +23,9 @@ class Linear(Coefficient):
         place = jnp.asarray(ctx.index, jnp.float32) / max(ctx.total - 1, 1)
         return self.first + (self.last - self.first) * place
 
+    def held(self, value: float) -> "Linear":
+        return self.replace(first=value, last=value)
+
 
 class LedgerGain(Coefficient):
     """The part of block k's output that a ledger has delivered after the last sub-update.

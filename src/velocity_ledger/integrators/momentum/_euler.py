@@ -13,6 +13,9 @@ class Euler(Momentum):
     arXiv 1906.02762).
     """
 
+    def as_euler(self) -> "Euler":
+        return self
+
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
         f = field(x)

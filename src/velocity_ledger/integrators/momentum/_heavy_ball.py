@@ -13,6 +13,7 @@ from velocity_ledger.integrators.coefficient import (
     Number,
     declare,
     evaluate,
+    held,
 )
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 from velocity_ledger.integrators.momentum._start import (
@@ -68,6 +69,11 @@ class HeavyBall(Momentum):
         """x = x' - h v', then v = (v' - gain f(x)) / mu: wherever mu does not vanish."""
         drawn = isinstance(self.mu, Coefficient) and not isinstance(self.mu, Learned)
         return not drawn and (isinstance(self.mu, Learned) or bool(self.mu != 0))
+
+    def as_euler(self) -> "HeavyBall | None":
+        """mu = 0: no velocity is remembered, wherever it started."""
+        mu = held(self.mu, 0.0)
+        return None if mu is None else self.replace(mu=mu)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Parameter
-from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate
+from velocity_ledger.integrators.coefficient import Coefficient, Number, declare, evaluate, held
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 from velocity_ledger.integrators.momentum._start import (
     check_start,
@@ -75,6 +75,13 @@ class LookAhead(Momentum):
         ahead = isinstance(self.mu, Coefficient) or bool(self.mu != 0)
         rest = isinstance(self.beta, Coefficient) or bool(self.beta != 0)
         return not ahead and rest and self.norm != "overwrite"
+
+    def as_euler(self) -> "LookAhead | None":
+        """mu = beta = 0 and gamma = 1, where no norm stands between."""
+        mu, beta, gamma = held(self.mu, 0.0), held(self.beta, 0.0), held(self.gamma, 1.0)
+        if self.norm != "none" or mu is None or beta is None or gamma is None:
+            return None
+        return self.replace(mu=mu, beta=beta, gamma=gamma)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)
