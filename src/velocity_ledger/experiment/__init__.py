@@ -15,7 +15,10 @@ if TYPE_CHECKING:
         PRESETS as PRESETS,
         ExperimentConfig as ExperimentConfig,
     )
-    from velocity_ledger.experiment._convert import convert_cell as convert_cell
+    from velocity_ledger.experiment._convert import (
+        convert_cell as convert_cell,
+        converted as converted,
+    )
     from velocity_ledger.experiment._describe import describe as describe
     from velocity_ledger.experiment._imported import (
         check_new as check_new,
@@ -51,6 +54,7 @@ __getattr__, __dir__, __all__ = lazy(
         "cell_metadata": "_load",
         "check_new": "_imported",
         "convert_cell": "_convert",
+        "converted": "_convert",
         "describe": "_describe",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",

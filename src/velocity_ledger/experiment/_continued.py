@@ -1,4 +1,4 @@
-"""How a cell is trained on from its best weights, without JAX: the command line reads it."""
+"""How a cell trains on from its best weights, without JAX: the command line reads it."""
 
 import dataclasses as dc
 
@@ -6,9 +6,9 @@ from velocity_ledger.training._config import TrainingConfig
 
 
 def continued(training: TrainingConfig) -> TrainingConfig:
-    """Return how a converted cell trains unless told otherwise.
+    """Return how a converted cell trains unless told otherwise, given how its run trained.
 
-    Steps, batch and measurements are those of its run. The learning rate rises from 0 over the
-    run's warm-up, since the optimizer begins anew, and falls as the run's did.
+    As its run did, but for patience: the same steps, batch and measurements, and the same rates,
+    since the optimizer begins anew and its warm-up with it.
     """
     return dc.replace(training, patience=None)

@@ -2,14 +2,14 @@
 
 import os
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from velocity_ledger import integrators
 from velocity_ledger.corpus import Corpus, corpus_from_record
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _own, _weights
-from velocity_ledger.experiment._bundle import open_bundle
+from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._files import sha256
@@ -185,3 +185,32 @@ def _start_weights(record: Mapping[str, Any], start: Integrator) -> Mapping[str,
         )
     model = load_cell(record["bundle"], record["cell"])
     return convert(model, start, rngs=record["seed"], notify=lambda _: None).export_weights()
+
+
+def converted(bundle: Bundle) -> str:
+    """Return a sentence on what a conversion did to the validation loss, nats a token.
+
+    Raises `UserError` for another bundle.
+    """
+    record = bundle.manifest.get(CONVERTED_FROM)
+    if record is None:
+        raise UserError(f"{bundle.path} was not made by convert")
+    (cell,) = bundle.cells
+    schedule = record["schedule"]
+    parts = [f"{record['cell']} of {record['bundle']} at step {record['step']:,}: "]
+    parts[0] += f"{record['best_val']:.4f}"
+    data = bundle.datasets.get((cell.variant, cell.seed))
+    if data is not None and data.sizes.get("validation"):
+        steps, losses = data["validation"].values, data["val_loss"].values
+        begun = steps == 0
+        if begun.any():
+            parts.append(f"as {schedule['start']} {losses[begun][0]:.4f}")
+        arrived = steps >= schedule["steps"]
+        if schedule["steps"] and arrived.any():
+            before = losses[~arrived & ~begun]
+            if before.size:
+                parts.append(f"at most {before.max():.4f} on the way")
+            parts.append(f"{losses[arrived][0]:.4f} at step {steps[arrived][0]:,}")
+    if cell.best_val is not None:
+        parts.append(f"best {cell.best_val:.4f} at step {cell.best_step:,}")
+    return "; ".join(parts)

@@ -2,6 +2,7 @@
 
 from velocity_ledger.cli.verbs._cite import Cite as Cite
 from velocity_ledger.cli.verbs._compare_bundles import CompareBundles as CompareBundles
+from velocity_ledger.cli.verbs._convert import Convert as Convert
 from velocity_ledger.cli.verbs._describe import Describe as Describe
 from velocity_ledger.cli.verbs._doctor import Doctor as Doctor
 from velocity_ledger.cli.verbs._export import Export as Export
@@ -25,6 +26,7 @@ from velocity_ledger.cli.verbs._verb import Verb as Verb
 VERBS: dict[str, type[Verb]] = {
     "compare": Compare,
     "train": Train,
+    "convert": Convert,
     "render": Render,
     "report": Report,
     "sample": Sample,
