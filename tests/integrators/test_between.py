@@ -12,8 +12,7 @@ from velocity_ledger.stream import integrate
 
 def moved(integrator: Integrator) -> np.ndarray:
     x = jax.random.normal(jax.random.key(0), (3, 8))
-    fields = [jnp.tanh, jnp.sin, lambda z: 0.5 * z]
-    return np.asarray(integrate(fields, x, integrator))
+    return np.asarray(integrate([jnp.tanh, jnp.sin, jnp.tanh], x, integrator)[0])
 
 
 FORMS = (
@@ -44,22 +43,21 @@ def test_other_numbers_are_another_integrator():
     assert np.any(moved(parse("ledger(mu=0.01)")) != moved(parse("plain")))
 
 
-@pytest.mark.parametrize("name", names())
+def remembering():
+    """Names whose momentum has numbers that make it Euler."""
+    for name in names():
+        momentum = getattr(parse(name), "momentum", Euler())
+        if not isinstance(momentum, Euler) and momentum.as_euler() is not None:
+            yield name
+
+
+@pytest.mark.parametrize("name", list(remembering()))
 def test_what_calls_itself_euler_is_euler(name):
-    integrator = parse(name)
-    euler = integrator.momentum.as_euler() if isinstance(integrator, Composition) else None
-    if euler is None:
-        return
-    assert isinstance(integrator, Composition)
-    whole = integrator.replace(momentum=euler), integrator.replace(momentum=Euler())
-    if integrator.parameters(8):
-        own = {n: p.initial(jax.random.key(0)) for n, p in integrator.parameters(8).items()}
-        per_step = {n: jnp.broadcast_to(v, (3, *v.shape)) for n, v in own.items()}
-        x = jax.random.normal(jax.random.key(0), (3, 8))
-        one, two = (np.asarray(integrate([jnp.tanh] * 3, x, i, parameters=per_step)) for i in whole)
-    else:
-        one, two = (moved(i) for i in whole)
-    np.testing.assert_array_equal(one, two)
+    named = parse(name)
+    assert isinstance(named, Composition)
+    euler = named.replace(momentum=named.momentum.as_euler())
+    np.testing.assert_array_equal(moved(euler), moved(named.replace(momentum=Euler())))
+    assert np.any(moved(euler) != moved(named))
 
 
 @pytest.mark.parametrize(
@@ -76,5 +74,5 @@ def test_what_calls_itself_euler_is_euler(name):
     ],
 )
 def test_where_no_numbers_lead_it_says_so(source, target):
-    with pytest.raises(UserError, match="no numbers lead from .* to .*: go by way of plain"):
+    with pytest.raises(UserError, match=r"no numbers lead from .* to .*: go by way of plain"):
         between(parse(source), parse(target))
