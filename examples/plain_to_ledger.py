@@ -8,8 +8,8 @@ One plain model is trained for each seed, and its best weights go on for the sam
     undamped, slowly, at once    v = mu v + f keeps each block's own gain and lets the sum grow
     back                         the risen ledger goes on as plain, mu falling
 
-under one schedule of the learning rate, on the same windows. The table has validation losses in nats
-a character, means over seeds: before the first step, the worst on the way (of every `--val-every`
+under one schedule of the learning rate, on the same windows. The table has validation losses in
+nats a character, means over seeds: before the first step, the worst of all (every `--val-every`
 steps), when mu has arrived, and the best of the model that is wanted.
 
     python examples/plain_to_ledger.py --out runs/plain-to-ledger --seeds 0 1 2
@@ -28,13 +28,13 @@ from velocity_ledger.experiment import convert_cell
 
 UNDAMPED = "ledger(mu={mu}, damped=False)"
 CASES = {
-    # name: (from, to, whether slowly, shape)
-    "plain": ("plain", "plain", False, "linear"),
-    "ledger, slowly": ("plain", "ledger(mu={mu})", True, "linear"),
-    "ledger, slowly, cosine": ("plain", "ledger(mu={mu})", True, "cosine"),
-    "ledger, at once": ("plain", "ledger(mu={mu})", False, "linear"),
-    "undamped, slowly": ("plain", UNDAMPED, True, "linear"),
-    "undamped, at once": ("plain", UNDAMPED, False, "linear"),
+    # name: (the case that it goes on from, to, whether slowly, shape)
+    "plain": (None, "plain", False, "linear"),
+    "ledger, slowly": (None, "ledger(mu={mu})", True, "linear"),
+    "ledger, slowly, cosine": (None, "ledger(mu={mu})", True, "cosine"),
+    "ledger, at once": (None, "ledger(mu={mu})", False, "linear"),
+    "undamped, slowly": (None, UNDAMPED, True, "linear"),
+    "undamped, at once": (None, UNDAMPED, False, "linear"),
     "back to plain, slowly": ("ledger, slowly", "plain", True, "linear"),
     "back to plain, at once": ("ledger, slowly", "plain", False, "linear"),
 }
@@ -75,7 +75,7 @@ def main() -> None:
     losses = [cell.best_val for cell in bundle.cells if cell.best_val is not None]
     print(f"text: {bundle.manifest['corpus']['name']}; {len(seeds)} seeds; mu {options.mu:g}")
     print(f"plain, trained for {options.steps:,} steps: {np.mean(losses):.3f}\n")
-    print(f"| {options.more:,} more steps | before | worst on the way | on arrival | best |")
+    print(f"| {options.more:,} more steps | before | worst | on arrival | best |")
     print("| --- | --- | --- | --- | --- |")
     for name, found in rows.items():
         print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in np.mean(found, 0)) + " |")
@@ -89,16 +89,14 @@ def _case(
 ) -> list[float]:
     """Losses before, at the worst, on arrival and at the best of one conversion."""
     begin, to, slowly, shape = CASES[name]
-    out = options.out / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
-    over = options.over if slowly else 0
+    out, over = _folder(options, name, seed), options.over if slowly else 0
     if not out.exists():
-        source = options.out / "source"
-        cell = f"plain/{seed}"
-        if begin in CASES:
-            source = options.out / f"{begin.replace(', ', '-')}-{seed}"
-            cell = open_bundle(source).cells[0].name
+        source, start = options.out / "source", f"plain/{seed}"
+        if begin is not None:
+            source = _folder(options, begin, seed)
+            start = open_bundle(source).cells[0].name
         convert_cell(
-            source, cell, to.format(mu=options.mu), out,
+            source, start, to.format(mu=options.mu), out,
             training=training, over=over, shape=shape, sample=0,
         )  # fmt: skip
     bundle = open_bundle(out)
@@ -107,6 +105,10 @@ def _case(
     steps, losses = data["validation"].values, data["val_loss"].values
     assert cell.best_val is not None
     return [losses[0], losses.max(), losses[steps >= over][0], cell.best_val]
+
+
+def _folder(options: argparse.Namespace, name: str, seed: int) -> Path:
+    return options.out / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
 
 
 def _options() -> argparse.Namespace:

@@ -29,14 +29,14 @@ def outputs(model: vl.GPT) -> list[np.ndarray]:
     graph, params, rest = nnx.split(model, nnx.Param, ...)
 
     @jax.jit
-    def run(params, rest):
+    def run(params, rest, tokens):
         def total(trial):
-            logits = nnx.merge(graph, trial, rest)(TOKENS, key=jax.random.key(1))
+            logits = nnx.merge(graph, trial, rest)(tokens, key=jax.random.key(1))
             return jnp.sum(jnp.sin(logits)), logits
 
         return jax.value_and_grad(total, has_aux=True)(params)
 
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(run(params, rest))]
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(run(params, rest, TOKENS))]
 
 
 def silent(_message: str) -> None:
@@ -69,10 +69,9 @@ def test_the_model_keeps_its_own():
 def test_what_both_learn_is_carried_over():
     lite = trained("ngpt-lite")
     turned = vl.convert(lite, vl.ngpt_ledger(mu=0.0))
-    np.testing.assert_array_equal(
-        lite.integrator_parameters()["alpha"], turned.integrator_parameters()["alpha"]
-    )
-    np.testing.assert_array_equal(lite(TOKENS), turned(TOKENS))
+    alpha = lite.integrator_parameters()["alpha"]
+    np.testing.assert_array_equal(turned.integrator_parameters()["alpha"], alpha)
+    assert np.all(alpha != 1)
 
 
 @pytest.mark.parametrize(
