@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from velocity_ledger.model import (
         GPT as GPT,
         ModelConfig as ModelConfig,
+        convert as convert,
         count_parameters as count_parameters,
         generate as generate,
     )
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
         summarise as summarise,
     )
     from velocity_ledger.training import (
+        Anneal as Anneal,
         Data as Data,
         Run as Run,
         TrainingConfig as TrainingConfig,
@@ -88,6 +90,7 @@ _get, __dir__, __all__ = lazy(
     __name__,
     {
         "Alpha": "integrators",
+        "Anneal": "training",
         "Bundle": "experiment",
         "Composition": "integrators",
         "Context": "integrators",
@@ -121,6 +124,7 @@ _get, __dir__, __all__ = lazy(
         "TrainingConfig": "training",
         "UserError": "errors",
         "Vocabulary": "corpus",
+        "convert": "model",
         "count_parameters": "model",
         "evaluate": "training",
         "generate": "model",

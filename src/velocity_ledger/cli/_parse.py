@@ -11,6 +11,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from velocity_ledger.cli._interrupts import PROGRAM
+from velocity_ledger.cli._words import value_of
 from velocity_ledger.cli.verbs import DEFAULT_PRESET, VERBS, Preset, Settings, Train, Training, Verb
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
@@ -39,7 +40,7 @@ def parse(arguments: Sequence[str]) -> Verb:
         named = f"there is no command {arguments[0]!r}" if arguments else "name a command"
         raise UserError(f"{named}: choose {', '.join(VERBS)}; see {PROGRAM} --help")
     name, *rest = arguments
-    if _value("--out", rest) == "":
+    if value_of("--out", rest) == "":
         raise UserError("--out names no folder: name one, or leave it out")
     verb: Any = VERBS[name]
     preset = _preset(rest) or DEFAULT_PRESET
@@ -52,7 +53,8 @@ def parse(arguments: Sequence[str]) -> Verb:
                 prog=f"{PROGRAM} {name}",
                 # Given as text: a docstring parser would fold the example's lines.
                 description=inspect.getdoc(verb),
-                default=_defaults(verb, preset, recorded or PRESETS[preset], recorded is not None),
+                default=_defaults(verb, preset, recorded or PRESETS[preset], recorded is not None)
+                or verb.defaults(rest),
                 args=rest,
             )
             return options
@@ -100,17 +102,17 @@ def _first_sentence(verb: type[Verb]) -> str:
 
 def _preset(words: Sequence[str]) -> Preset | None:
     """The preset that is named; a wrong name is left for the parser to refuse."""
-    named = _value("--preset", words)
+    named = value_of("--preset", words)
     return named if named in PRESETS else None  # pyright: ignore[reportReturnType]
 
 
 def _recorded(verb: type[Verb], words: Sequence[str]) -> ExperimentConfig | None:
     """For `--resume` or `--add` without a preset, the configuration that the run was begun with."""
-    out = _value("--out", words)
+    out = value_of("--out", words)
     goes_on = "--resume" in words or "--add" in words
     if not issubclass(verb, Training) or not goes_on or out is None:
         return None
-    if _value("--preset", words) is not None or not Path(out).is_dir():
+    if value_of("--preset", words) is not None or not Path(out).is_dir():
         return None
     from velocity_ledger.experiment._manifest import (
         config_from_dict,
@@ -121,16 +123,6 @@ def _recorded(verb: type[Verb], words: Sequence[str]) -> ExperimentConfig | None
     manifest = read_manifest(Path(out))
     refuse_imported(manifest, Path(out), "cannot go on: choose another --out, without --resume")
     return config_from_dict(manifest["configuration"])
-
-
-def _value(option: str, words: Sequence[str]) -> str | None:
-    """The last value that `words` give to an option of one value."""
-    found = None
-    for position, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name == option:
-            found = value if equals else "".join(words[position + 1 : position + 2])
-    return found
 
 
 def _one_line(box: str) -> str:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
         ExperimentConfig as ExperimentConfig,
         SweepConfig as SweepConfig,
     )
+    from velocity_ledger.experiment._convert import (
+        convert_cell as convert_cell,
+        converted as converted,
+    )
     from velocity_ledger.experiment._describe import describe as describe
     from velocity_ledger.experiment._fairness import no_ranking as no_ranking
     from velocity_ledger.experiment._imported import (
@@ -53,6 +57,8 @@ __getattr__, __dir__, __all__ = lazy(
         "SweepConfig": "_config",
         "cell_metadata": "_load",
         "check_new": "_imported",
+        "convert_cell": "_convert",
+        "converted": "_convert",
         "describe": "_describe",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",

@@ -12,7 +12,7 @@ from velocity_ledger.experiment import _own, _weights
 from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
 from velocity_ledger.experiment._manifest import CellRecord, refuse_imported
-from velocity_ledger.experiment._variants import recorded_integrator
+from velocity_ledger.experiment._variants import recorded_integrator, variants_of
 from velocity_ledger.model import GPT, ModelConfig
 
 _LACKS = "holds no weights: give the folder of a run of your own"
@@ -63,10 +63,22 @@ def find_cell(bundle: Bundle, cell: str) -> CellRecord:
     # A variant may be a path: the seed is what follows the last slash.
     variant, _, seed = cell.rpartition("/")
     for record in bundle.cells:
-        if variant in (record.variant, record.slug) and seed == str(record.seed):
+        if seed == str(record.seed) and variant in (record.variant, record.slug):
+            return record
+    variant = canonical(variant)
+    for record in bundle.cells:
+        if variant == record.variant and seed == str(record.seed):
             return record
     there = ", ".join(record.name for record in bundle.cells)
     raise UserError(f"{bundle.path} has no cell {cell!r}: choose one of {there}")
+
+
+def canonical(variant: str) -> str:
+    """Return how a run names a variant written otherwise: `ledger(mu=.9)` is `ledger`."""
+    try:
+        return variants_of([variant])[0].text
+    except UserError:
+        return variant
 
 
 def vocabulary_of(bundle: Bundle) -> Vocabulary:

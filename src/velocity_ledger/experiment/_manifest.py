@@ -34,6 +34,7 @@ _OPTIONAL: dict[str, type] = {
     "source": dict,
     "device": dict,
     "origin": dict,
+    "converted_from": dict,
 }
 
 

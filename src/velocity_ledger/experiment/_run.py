@@ -43,6 +43,7 @@ from velocity_ledger.experiment._manifest import (
 from velocity_ledger.experiment._match import Matched, with_matches
 from velocity_ledger.experiment._repair import unreadable
 from velocity_ledger.experiment._sample import draw_sample, write_sample
+from velocity_ledger.experiment._start import CONVERTED_FROM, Start, check_start
 from velocity_ledger.experiment._sweep import (
     at_rate,
     best_rate,
@@ -92,6 +93,7 @@ def run_experiment(
     *,
     resume: bool = False,
     add: bool = False,
+    start: Start | None = None,
     stop_after: int | None = None,
     command: Sequence[str] = (),
     progress: Callable[[str], Progress] = RichProgress,
@@ -116,6 +118,9 @@ def run_experiment(
     With `config.sweep` each variant's learning rate is found first, by trials kept in `sweep.json`;
     with `config.match` the reference is also trained in the sizes of the others.
 
+    With `start` the cells begin with a trained cell's weights instead of drawing their own, on its
+    corpus: `convert_cell` makes one.
+
     Raises `UserError` for a negative `stop_after`, a configuration or a variant that cannot run,
     an `out` that cannot be written, holds something else, is being written by another process, or
     was begun with another configuration, and for a failed save, saying what is kept.
@@ -126,6 +131,7 @@ def run_experiment(
     config = dc.replace(config, variants=tuple(v.text for v in variants))
     resume = resume or add
     recorded = _check_out(config, out, variants, resume, add)
+    check_start(recorded, start, out)
     fresh = not out.exists()
     try_folder(out)
     say = _once(notify)
@@ -137,7 +143,7 @@ def run_experiment(
             if recorded is None:
                 if (out / MANIFEST).exists():
                     raise UserError(_exists(out))
-                ledger, corpus = _begin(config, out, variants, list(command), say)
+                ledger, corpus = _begin(config, out, variants, list(command), say, start)
             else:
                 ledger, corpus = _go_on(config, out, variants, list(command), say)
         except UserError:
@@ -146,7 +152,7 @@ def run_experiment(
             raise
         config = _with_vocabulary(_configuration(ledger.manifest), corpus)
         variants = variants_of([v["text"] for v in ledger.manifest["variants"]])
-        grid = _Grid(config, corpus, ledger, stop_after, say)
+        grid = _Grid(config, corpus, ledger, stop_after, say, start)
         signal = grid.sweep(variants, progress, should_stop)
         if signal is not None:
             return 128 + signal
@@ -235,8 +241,13 @@ def _begin(
     variants: Sequence[Variant],
     command: list[str],
     notify: Callable[[str], None],
+    start: Start | None = None,
 ) -> tuple[Ledger, Corpus]:
-    corpus = load_corpus(config.corpus, allow_fallback=config.allow_fallback, notify=notify)
+    corpus = (
+        load_corpus(config.corpus, allow_fallback=config.allow_fallback, notify=notify)
+        if start is None
+        else start.corpus(notify)
+    )
     check_length(corpus, config.model.context)
     sized = _with_vocabulary(config, corpus)
     variants, matches = with_matches(variants, sized)
@@ -260,6 +271,7 @@ def _begin(
         "variants": [_variant_record(v, sized, matches, files) for v in variants],
         "cells": _cells(variants, config),
         "sessions": [session],
+        **({} if start is None else {CONVERTED_FROM: start.record}),
     }
     ledger = Ledger(out, manifest)
     ledger.write()
@@ -423,8 +435,9 @@ class _Grid:
         ledger: Ledger,
         stop_after: int | None,
         notify: Callable[[str], None],
+        start: Start | None = None,
     ) -> None:
-        self.config, self.corpus = config, corpus
+        self.config, self.corpus, self.start = config, corpus, start
         self.ledger, self.stop_after, self.notify = ledger, stop_after, notify
         self.data = Data(corpus.train, corpus.val)
         self.rates: dict[str, float] = {}
@@ -478,7 +491,11 @@ class _Grid:
             ledger.update(name, state="running", reason=None, message=None)
         # One seed draws one parameter alike in every variant: the runs are paired.
         own = self.own(variant)
-        model = GPT(own.model, variant.integrator, rngs=cell.seed)
+        model = (
+            GPT(own.model, variant.integrator, rngs=cell.seed)
+            if self.start is None
+            else self.start.model(own.model, folder, cell.seed)
+        )
 
         def save(found: Snapshot | Run) -> dict[str, Any]:
             self._write(folder, variant, cell.seed, model, found)
@@ -496,6 +513,7 @@ class _Grid:
                 self.data,
                 own.training,
                 seed=cell.seed,
+                anneal=None if self.start is None else self.start.anneal,
                 folder=folder,
                 resume=resume,
                 stop_after=self.stop_after,
@@ -601,7 +619,7 @@ class _Grid:
                 found[step] = null_of_checkpoint(
                     paths,
                     step,
-                    variant.integrator,
+                    variant.integrator if self.start is None else self.start.anneal.at(step),
                     width=self.own(variant).model.width,
                     parameters={name: jnp.asarray(value) for name, value in own.items()},
                 )

@@ -4,6 +4,7 @@ Momentum, geometry, step scale and splitting are separate axes; a variant is a c
 name.
 """
 
+from velocity_ledger.integrators._between import between as between
 from velocity_ledger.integrators._composition import Composition as Composition
 from velocity_ledger.integrators._contract import (
     Context as Context,

@@ -20,11 +20,14 @@ class Curve:
 
     step: np.ndarray
     loss: np.ndarray
+    counted: int | None = None
+    """The step whose weights were kept, where that is recorded: not all validations count."""
 
     @property
     def best(self) -> tuple[int, float]:
         """Step and loss of the best validation."""
-        k = int(np.argmin(self.loss))
+        kept = np.flatnonzero(self.step == self.counted)
+        k = int(kept[0] if kept.size else np.argmin(self.loss))
         return int(self.step[k]), float(self.loss[k])
 
 
@@ -57,7 +60,9 @@ class Variant:
             loss = data["val_loss"].values
             finite = np.isfinite(loss)
             if finite.any():
-                found[seed] = Curve(data["validation"].values[finite], loss[finite])
+                found[seed] = Curve(
+                    data["validation"].values[finite], loss[finite], data.attrs.get("best_step")
+                )
         return found
 
     def at(self, checkpoint: int) -> dict[int, xr.Dataset]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from velocity_ledger._lazy import lazy
 
 if TYPE_CHECKING:
+    from velocity_ledger.training._anneal import SHAPES as SHAPES, Anneal as Anneal
     from velocity_ledger.training._checkpoint import Checkpoints as Checkpoints
     from velocity_ledger.training._config import TrainingConfig as TrainingConfig
     from velocity_ledger.training._history import LEARNED as LEARNED, History as History
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
+        "Anneal": "_anneal",
         "Checkpoints": "_checkpoint",
         "Data": "_train",
         "History": "_history",
@@ -51,6 +53,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Progress": "_progress",
         "RichProgress": "_progress",
         "Run": "_train",
+        "SHAPES": "_anneal",
         "SilentProgress": "_progress",
         "Snapshot": "_train",
         "TensorBoardTracker": "_trackers",

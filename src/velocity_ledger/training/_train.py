@@ -20,7 +20,9 @@ from jaxtyping import Int
 
 from velocity_ledger.corpus import windows
 from velocity_ledger.errors import UserError
+from velocity_ledger.model import with_numbers
 from velocity_ledger.telemetry import measure
+from velocity_ledger.training._anneal import Anneal
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._clock import Clock
 from velocity_ledger.training._config import TrainingConfig
@@ -109,6 +111,7 @@ def train(
     *,
     seed: int,
     optimizer: optax.GradientTransformation | None = None,
+    anneal: Anneal | None = None,
     folder: pathlib.Path | None = None,
     resume: bool = False,
     stop_after: int | None = None,
@@ -130,6 +133,10 @@ def train(
     signal's number or None, and is asked between steps; without it SIGINT and SIGTERM are caught
     for the length of this call. The telemetry's probe is drawn from the validation split.
 
+    With `anneal` the model's integrator, which must be of its structure, changes its numbers step
+    by step. The model is then validated before the first step, too, and best validation and
+    patience count from the step at which the numbers have arrived: `best` belongs to `anneal.end`.
+
     Raises `UserError` for ids outside the model's vocabulary, a seed outside 0..2**32 - 1, a folder
     that holds checkpoints without `resume` or those of another run with it, and a failed save.
     """
@@ -144,7 +151,7 @@ def train(
     with contextlib.ExitStack() as stack:
         if should_stop is None:
             should_stop = stack.enter_context(stop_signals())
-        loop = _Loop(model, data, config, seed, optimizer or published_optimizer(config))
+        loop = _Loop(model, data, config, seed, optimizer or published_optimizer(config), anneal)
         loop.stop_after = stop_after
         loop.trackers, loop.progress, loop.on_save = tuple(trackers), shown, on_save
         if folder is not None:
@@ -172,13 +179,18 @@ class _Loop:
         config: TrainingConfig,
         seed: int,
         optimizer: optax.GradientTransformation,
+        anneal: Anneal | None = None,
     ) -> None:
+        self.anneal = anneal
+        if anneal is not None:
+            _check_anneal(model, anneal, config)
         self.model, self.data, self.config, self.seed = model, data, config, seed
         self.context: int = model.config.context
         self.graphdef, params, self.rest = nnx.split(model, nnx.Param, ...)
         # A plain nested dict: what optax's masks and labels expect to walk through.
         self.params = placed(strong(nnx.to_pure_dict(params)))
         self.state = placed(strong(optimizer.init(self.params)))
+        self._at: int | None = None  # the step whose numbers `rest` holds
         self.update = training_step(self.graphdef, optimizer)
         self.root = dropout_root(seed)
         self.batches = validation_batches(data.val, config, self.context)
@@ -213,6 +225,8 @@ class _Loop:
         """Go on until there is a reason to stop."""
         if self.step == 0 and 0 in self.config.telemetry_steps:
             self._measure()
+        if self.step == 0 and self.anneal is not None:
+            self._validate()
         reason, signal = self._reason_to_stop(should_stop)
         while reason is None:
             self._advance()
@@ -250,7 +264,7 @@ class _Loop:
             return "diverged", None
         if self.step >= self.config.steps:
             return "finished", None
-        if stalled(self.record.val_loss, self.config.patience):
+        if stalled(self._counted(), self.config.patience):
             return "patience", None
         if self.stop_after is not None and self.step >= self.stop_after:
             return "stopped", None
@@ -266,7 +280,8 @@ class _Loop:
             seed=self.seed,
             step=self.step,
         )
-        arguments = (self.params, self.state, self.rest, tokens, self.root, np.uint32(self.step))
+        rest = self._rest()
+        arguments = (self.params, self.state, rest, tokens, self.root, np.uint32(self.step))
         if not self.compiled:
             self.progress.busy("compiling")
             with self.clock.compiling():
@@ -332,14 +347,32 @@ class _Loop:
 
     def _validate(self) -> None:
         self.progress.busy("validating")
-        loss = mean_loss(self.graphdef, self.params, self.rest, self.batches)
+        loss = mean_loss(self.graphdef, self.params, self._rest(), self.batches)
         self.record.val_step.append(self.step)
         self.record.val_loss.append(loss)
-        if improves(loss, self.best.loss if self.best else None):
+        if self._counts(self.step) and improves(loss, self.best.loss if self.best else None):
             self.best = self._as_best(loss)
-        self._log(self.step, {"val_loss": loss} | self._speed())
+        self._log(self.step, {"val_loss": loss} | self._speed() | self._numbers())
         # No step could bring back weights whose loss is not a number.
         self.diverged = not math.isfinite(loss)
+
+    def _rest(self) -> Any:
+        """What of the model is no parameter, the integrator's numbers those of this step."""
+        anneal = self.anneal
+        if anneal is not None and self._at != (now := min(self.step, anneal.steps)):
+            self.rest, self._at = with_numbers(self.rest, anneal.at(now)), now
+        return self.rest
+
+    def _numbers(self) -> dict[str, float]:
+        return {} if self.anneal is None else self.anneal.numbers(self.step)
+
+    def _counts(self, step: int) -> bool:
+        """Whether a validation there is one of the model that is wanted."""
+        return self.anneal is None or self.anneal.arrived(step)
+
+    def _counted(self) -> list[float]:
+        found = zip(self.record.val_step, self.record.val_loss, strict=True)
+        return [loss for step, loss in found if self._counts(step)]
 
     def _as_best(self, loss: float) -> _Best:
         # A copy: the next step takes the parameters' own memory.
@@ -347,7 +380,7 @@ class _Loop:
 
     def _measured(self) -> dict[str, np.ndarray]:
         self.progress.busy("measuring")
-        model: Any = nnx.merge(self.graphdef, self.params, self.rest)
+        model: Any = nnx.merge(self.graphdef, self.params, self._rest())
         return measure(model, self.probe) | _learned(model)
 
     def _measure(self) -> None:
@@ -359,10 +392,10 @@ class _Loop:
         """The history and the best of this run, with its end judged and measured there."""
         closing, best = Recorder(self.record.history()), self.best
         if reason == "stopped" and self.step not in closing.val_step:
-            loss = mean_loss(self.graphdef, self.params, self.rest, self.batches)
+            loss = mean_loss(self.graphdef, self.params, self._rest(), self.batches)
             closing.val_step.append(self.step)
             closing.val_loss.append(loss)
-            if improves(loss, best.loss if best else None):
+            if self._counts(self.step) and improves(loss, best.loss if best else None):
                 best = self._as_best(loss)
             self._log(self.step, {f"{CLOSING}val_loss": loss})
         if self.config.telemetry_at and self.step not in closing.telemetry:
@@ -437,6 +470,7 @@ class _Loop:
     def identity(self) -> dict[str, Any]:
         """What a resumed run must share with the saved one, by name, as JSON gives it back."""
         found = {**dc.asdict(self.config), "seed": self.seed, **_model_identity(self.model)}
+        found["anneal"] = None if self.anneal is None else _told(self.anneal)
         for name, ids in (("train", self.data.train), ("val", self.data.val)):
             found[f"{name}_ids"] = hashlib.sha256(ids.astype(np.int32).tobytes()).hexdigest()
         return json.loads(json.dumps(found, default=str))
@@ -470,6 +504,21 @@ def _path_means(measurement: dict[str, np.ndarray]) -> dict[str, float]:
         if values is not None and np.isfinite(values).any():
             found[name] = float(np.nanmean(values, dtype=np.float64))
     return found
+
+
+def _check_anneal(model: Any, anneal: Anneal, config: TrainingConfig) -> None:
+    own = getattr(model, "integrator", None)
+    if jax.tree.structure(own) != jax.tree.structure(anneal.start):
+        raise UserError(f"the anneal moves {anneal.start}, the model has {own}: convert it first")
+    if anneal.steps > config.steps:
+        raise UserError(
+            f"the numbers arrive after {anneal.steps} steps, training ends after {config.steps}: "
+            "anneal over fewer steps, or train for more"
+        )
+
+
+def _told(anneal: Anneal) -> str:
+    return f"{anneal.start} to {anneal.end} over {anneal.steps} steps, {anneal.shape}"
 
 
 def _check_ids(model: Any, data: Data) -> None:

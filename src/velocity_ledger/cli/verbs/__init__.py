@@ -3,6 +3,7 @@
 from velocity_ledger.cli.verbs._check import Check as Check
 from velocity_ledger.cli.verbs._cite import Cite as Cite
 from velocity_ledger.cli.verbs._compare_bundles import CompareBundles as CompareBundles
+from velocity_ledger.cli.verbs._convert import Convert as Convert
 from velocity_ledger.cli.verbs._describe import Describe as Describe
 from velocity_ledger.cli.verbs._doctor import Doctor as Doctor
 from velocity_ledger.cli.verbs._export import Export as Export
@@ -26,6 +27,7 @@ from velocity_ledger.cli.verbs._verb import Verb as Verb
 VERBS: dict[str, type[Verb]] = {
     "compare": Compare,
     "train": Train,
+    "convert": Convert,
     "render": Render,
     "report": Report,
     "sample": Sample,

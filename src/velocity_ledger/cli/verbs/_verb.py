@@ -15,6 +15,12 @@ class Verb:
     trains: ClassVar[bool] = False
     """Whether it computes long enough for huge pages to be worth a new start."""
 
+    @classmethod
+    def defaults(cls, words: Sequence[str]) -> "Verb | None":
+        """Options that take the place of the class's own defaults, given what was typed."""
+        del words
+        return None
+
     def platform(self) -> str:
         """Where JAX is to compute: `auto`, `cpu`, `gpu` or `tpu`; not to wait for a device, cpu."""
         return "cpu"

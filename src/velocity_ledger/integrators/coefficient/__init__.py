@@ -6,6 +6,7 @@ from velocity_ledger.integrators.coefficient._base import (
     contracts as contracts,
     declare as declare,
     evaluate as evaluate,
+    held as held,
     vanishes as vanishes,
 )
 from velocity_ledger.integrators.coefficient._depth import (

@@ -37,6 +37,11 @@ class Coefficient(Value):
         """Return its value at a sub-update, in float32 and ready to multiply `x`."""
         raise NotImplementedError(f"{type(self).__name__} must define value")
 
+    def held(self, value: float) -> "Coefficient | None":
+        """Return it with numbers that give `value` everywhere; None where no numbers do."""
+        del value
+        return None
+
 
 Number: TypeAlias = Scalar | Coefficient
 """A fixed number, or a rule that gives one."""
@@ -63,6 +68,11 @@ def declare(**scalars: Any) -> dict[str, Parameter]:
         if isinstance(value, Coefficient):
             found |= value.parameters(name)
     return found
+
+
+def held(number: Any, value: float) -> Any:
+    """Return what stands for `value` in the place of a scalar; None where it cannot be held."""
+    return number.held(value) if isinstance(number, Coefficient) else value
 
 
 def evaluate(number: Any, name: str, x: Any, ctx: Context) -> Any:

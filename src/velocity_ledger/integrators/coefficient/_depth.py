@@ -84,6 +84,9 @@ class Table(Coefficient):
     def contracts(self) -> bool:
         return all(map(contracts, self.values))
 
+    def held(self, value: float) -> "Linear":
+        return self.replace(first=value, last=value)
+
 
 class LedgerGain(Coefficient):
     """The part of block k's output that a ledger has delivered after the last sub-update.

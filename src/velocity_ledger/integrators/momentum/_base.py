@@ -73,6 +73,10 @@ class Momentum(Value):
         del width
         return {}
 
+    def as_euler(self) -> "Momentum | None":
+        """Return it with numbers for which it is Euler, bit for bit; None where no numbers do."""
+        return None
+
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Any:
         """Return the state before the first sub-update."""
         del x0, ctx

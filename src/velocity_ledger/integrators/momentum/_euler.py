@@ -19,6 +19,9 @@ class Euler(Momentum):
         del h
         return 1
 
+    def as_euler(self) -> "Euler":
+        return self
+
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         del ctx
         f = field(x)

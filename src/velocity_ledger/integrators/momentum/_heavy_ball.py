@@ -13,6 +13,7 @@ from velocity_ledger.integrators.coefficient import (
     contracts,
     declare,
     evaluate,
+    held,
     vanishes,
 )
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
@@ -88,6 +89,11 @@ class HeavyBall(Momentum):
         del h
         average = self.damped and not isinstance(self.mu, Coefficient) and bool(self.mu < 1)
         return 1 if average else None
+
+    def as_euler(self) -> "HeavyBall | None":
+        """mu = 0: no velocity is remembered, wherever it started."""
+        mu = held(self.mu, 0.0)
+        return None if mu is None else self.replace(mu=mu)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)

@@ -12,6 +12,7 @@ from velocity_ledger.integrators.coefficient import (
     contracts,
     declare,
     evaluate,
+    held,
     vanishes,
 )
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
@@ -95,6 +96,13 @@ class LookAhead(Momentum):
 
     def coast(self, state: Any, ctx: Context) -> Any:
         return coasted(self.beta, "beta", state, ctx)
+
+    def as_euler(self) -> "LookAhead | None":
+        """mu = beta = 0 and gamma = 1, where no norm stands between."""
+        mu, beta, gamma = held(self.mu, 0.0), held(self.beta, 0.0), held(self.gamma, 1.0)
+        if self.norm != "none" or mu is None or beta is None or gamma is None:
+            return None
+        return self.replace(mu=mu, beta=beta, gamma=gamma)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Float[Array, "*batch width"]:
         return start_velocity(self.start, x0, ctx)
