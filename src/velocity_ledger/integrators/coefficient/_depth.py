@@ -12,7 +12,9 @@ from velocity_ledger.integrators.coefficient._base import Coefficient
 class Linear(Coefficient):
     """From `first` at the first sub-update to `last` at the last one, in equal steps.
 
-    s_k = first + (last - first) k / (n - 1), k = 0..n-1; of one sub-update it is `first`.
+        s = first + (last - first) k / (n - 1)
+
+    at k = 0..n-1; of one sub-update it is `first`.
     """
 
     first: Scalar = 0.0
@@ -27,8 +29,9 @@ class Linear(Coefficient):
 class LedgerGain(Coefficient):
     """The part of block k's output that a ledger has delivered after the last sub-update.
 
-    s_k = h (1 - mu^(n-k)), k = 0..n-1: the damped heavy ball of zero start writes x_n = x_0 +
-    sum_k s_k f_k. As the step scale of an Euler it is the ledger's control: the same share of
+        s = h (1 - mu^(n - k))
+
+    at k = 0..n-1: the damped heavy ball of zero start writes x_n = x_0 + sum_k s_k f_k. As the step scale of an Euler it is the ledger's control: the same share of
     every block, without a memory. mu = 0 gives h.
     """
 
