@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ExperimentConfig as ExperimentConfig,
     )
     from velocity_ledger.experiment._describe import describe as describe
+    from velocity_ledger.experiment._detail import describe_in_full as describe_in_full
     from velocity_ledger.experiment._imported import (
         check_new as check_new,
         write_imported as write_imported,
@@ -50,6 +51,7 @@ __getattr__, __dir__, __all__ = lazy(
         "cell_metadata": "_load",
         "check_new": "_imported",
         "describe": "_describe",
+        "describe_in_full": "_detail",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",
         "notes": "_summary",

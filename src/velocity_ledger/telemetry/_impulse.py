@@ -107,11 +107,14 @@ def _run(
     return x @ t / _WIDTH, recorded["x"] @ t / _WIDTH
 
 
+# Not compiled: a program for each of many integrators would cost far more than it saves.
 def _gains(integrator: Integrator, own: tuple[dict[str, Array], ...], at: Array) -> Array:
     return jax.jacfwd(lambda pushes: _run(integrator, own, at, pushes)[0])(jnp.zeros(len(own)))
 
 
 def _path(integrator: Integrator, own: tuple[dict[str, Array], ...], at: Array) -> Array:
+    def run(pushes: Array) -> Array:
+        return _run(integrator, own, at, pushes)[1]
+
     none = jnp.zeros(len(own))
-    run = lambda pushes: _run(integrator, own, at, pushes)[1]  # noqa: E731
     return jax.jvp(run, (none,), (none.at[0].set(1.0),))[1]
