@@ -15,12 +15,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import docs_entries
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "velocity_ledger"
 WIDTH = 192
 
 _API = re.compile(r"^<!-- api: (\w+) -->$", re.MULTILINE)
+_ENTRIES = re.compile(r"^<!-- entries: (\w+) -->$", re.MULTILINE)
+_PARTS = re.compile(r"^<!-- parts: (\w+) -->$", re.MULTILINE)
 _MATH = re.compile(r'(<(span|div) class="arithmatex">)\\[(\[](.*?)\\[)\]](</\2>)', re.DOTALL)
 _PRIVATE = re.compile(r"\b(?:velocity_ledger|[a-z]+)(?:\.[a-z_]+)*\._[a-z]\w*")
 _LOADED = re.compile(r'<(?:script|img|iframe|link rel="(?:stylesheet|icon)")[^>]+"(?:https?:)?//')
@@ -33,9 +37,12 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         ("<!-- presets -->", _presets),
         ("<!-- commands -->", _commands),
         ("<!-- checks -->", _checks),
+        ("<!-- index -->", docs_entries.index),
     ):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
+    markdown = _ENTRIES.sub(lambda m: docs_entries.entries(m[1]), markdown)
+    markdown = _PARTS.sub(lambda m: docs_entries.parts(m[1]), markdown)
     return _API.sub(lambda m: _names() if m[1] == "names" else _room(m[1]), markdown)
 
 
@@ -55,7 +62,7 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
         raise PluginError(f"{page.file.src_uri} names what is private: {private[0]}")
     if loaded:
         raise PluginError(f"{page.file.src_uri} would load from a network: {loaded[0]}")
-    return output
+    return docs_entries.pictures(output)
 
 
 def _mathml(found: re.Match[str]) -> str:

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from velocity_ledger.stream import integrate as integrate
     from velocity_ledger.telemetry import (
         PathCallback as PathCallback,
+        impulse_response as impulse_response,
         measure as measure,
         null_path as null_path,
         paired_difference as paired_difference,
@@ -128,6 +129,7 @@ _get, __dir__, __all__ = lazy(
         "count_parameters": "model",
         "evaluate": "training",
         "generate": "model",
+        "impulse_response": "telemetry",
         "integrate": "stream",
         "ledger": "integrators",
         "load_cell": "experiment",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         converted as converted,
     )
     from velocity_ledger.experiment._describe import describe as describe
+    from velocity_ledger.experiment._detail import describe_in_full as describe_in_full
     from velocity_ledger.experiment._fairness import no_ranking as no_ranking
     from velocity_ledger.experiment._imported import (
         check_new as check_new,
@@ -60,6 +61,7 @@ __getattr__, __dir__, __all__ = lazy(
         "convert_cell": "_convert",
         "converted": "_convert",
         "describe": "_describe",
+        "describe_in_full": "_detail",
         "load_cell": "_load",
         "mean_over_tokens": "_bundle",
         "named_variants": "_variants",

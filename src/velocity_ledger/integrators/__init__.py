@@ -14,6 +14,8 @@ from velocity_ledger.integrators._contract import (
     Parameter as Parameter,
     Per as Per,
 )
+from velocity_ledger.integrators._equation import Equation as Equation, equation as equation
+from velocity_ledger.integrators._family import FAMILIES as FAMILIES, family as family
 from velocity_ledger.integrators._hamiltonian import Staggered as Staggered
 from velocity_ledger.integrators._named import (
     ledger as ledger,

@@ -11,7 +11,10 @@ from velocity_ledger.integrators._value import Scalar
 class Staggered(Integrator):
     """Symplectic Euler on a pair: every field reads one stream and writes to the other.
 
-        (p, q) -> (q + h f(p), p)
+        p' = q + h f(p)
+        q' = p
+        p_0 = x_0
+        q_0 = x_0
 
     With attention and MLP in turns, q gathers what attention makes of p and p what the MLP makes of
     q: the coupling of RevNets and Reformers, and the Hamiltonian form of Gal et al. (2025, arXiv

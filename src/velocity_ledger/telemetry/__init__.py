@@ -7,6 +7,7 @@ from velocity_ledger._lazy import lazy
 if TYPE_CHECKING:
     from velocity_ledger.telemetry._callback import PathCallback as PathCallback
     from velocity_ledger.telemetry._dataset import path_dataset as path_dataset
+    from velocity_ledger.telemetry._impulse import impulse_response as impulse_response
     from velocity_ledger.telemetry._measure import measure as measure
     from velocity_ledger.telemetry._null import (
         null_of_checkpoint as null_of_checkpoint,
@@ -24,6 +25,7 @@ __getattr__, __dir__, __all__ = lazy(
     {
         "Interval": "_statistics",
         "PathCallback": "_callback",
+        "impulse_response": "_impulse",
         "mean_interval": "_statistics",
         "measure": "_measure",
         "null_of_checkpoint": "_null",

@@ -3,10 +3,13 @@
 import dataclasses as dc
 import json as _json
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 from velocity_ledger._table import aligned
 from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
+from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import FOUR, PRESETS, ExperimentConfig
 
 
@@ -14,27 +17,44 @@ from velocity_ledger.experiment._config import FOUR, PRESETS, ExperimentConfig
 class Describe(Settings):
     """Say what each variant is and costs: configuration, parameters, FLOPs, estimated memory.
 
+    Named ones in full: equation, what is learned, cost beside plain's, how much of every push
+    arrives at the end of the stream, and BibTeX.
+
     For example:
+        velocity-ledger describe ledger "nesterov(mu=.95)"
         velocity-ledger describe --preset paper --json
     """
 
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Text forms to describe in full: `ledger`, `ledger(mu=.95)`, `./mine.py:Mine`."""
     variants: tuple[str, ...] = FOUR
-    """Text forms: `ledger`, `ledger(mu=.95)`, `./mine.py:Mine`."""
+    """Text forms to compare in a table."""
     json: Flag = False
-    """Strict JSON instead of a table."""
+    """Strict JSON instead of text."""
 
     def experiment(self) -> ExperimentConfig:
         """The experiment these options name."""
         base = PRESETS[self.preset]
-        return dc.replace(base, model=self.model, training=self.training, variants=self.variants)
+        if self.names and self.variants != base.variants:
+            raise UserError("give names to describe them in full, or --variants for a table")
+        variants = self.names or self.variants
+        return dc.replace(base, model=self.model, training=self.training, variants=variants)
 
     def call(self, command: Sequence[str]) -> int:
         del command
+        config = self.experiment()
         need_device(self.device)
-        from velocity_ledger.experiment import describe
+        from velocity_ledger.experiment import describe, describe_in_full
 
-        rows = describe(self.experiment())
-        print(_json.dumps(rows, indent=2, allow_nan=False) if self.json else _described(rows))
+        rows = describe_in_full(config) if self.names else describe(config)
+        if self.json:
+            print(_json.dumps(rows, indent=2, allow_nan=False))
+        elif self.names:
+            from velocity_ledger.cli._card import card
+
+            print("\n\n".join(map(card, rows)))
+        else:
+            print(_described(rows))
         return 0
 
 

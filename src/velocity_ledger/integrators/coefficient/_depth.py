@@ -13,7 +13,9 @@ from velocity_ledger.integrators.coefficient._base import Coefficient, contracts
 class Linear(Coefficient):
     """From `first` at the first sub-update to `last` at the last one, in equal steps.
 
-    s_k = first + (last - first) k / (n - 1), k = 0..n-1; of one sub-update it is `first`.
+        s = first + (last - first) k / (n - 1)
+
+    at k = 0..n-1; of one sub-update it is `first`.
     """
 
     first: Scalar = 0.0

@@ -13,8 +13,9 @@ from velocity_ledger.integrators.coefficient._base import Coefficient, contracts
 class Drawn(Coefficient):
     """One fixed random number a sub-update: +-`centre`, its size spread evenly by `spread`.
 
-    s_k = sign_k (centre + U(-spread, spread)), the same in training and evaluation, from `seed`
-    and k alone. Its mean over draws is 0, as "midpoint (a)" asks (Gal et al. 2025, arXiv
+        s = sign (centre + spread u)    sign = +-1 and -1 < u < 1, drawn once and for all
+
+    It is the same in training and evaluation, from `seed` and k alone. Its mean over draws is 0, as "midpoint (a)" asks (Gal et al. 2025, arXiv
     2512.02056, equation 3.6, which gives no distribution; +-1 with a spread of 1/2 is the reading
     of a public re-implementation).
     """
@@ -40,6 +41,8 @@ class Drawn(Coefficient):
 
 class Signs(Coefficient):
     """+-`size` with equal chance, drawn for every sample and sub-update; 0 where nothing is drawn.
+
+        s = size sign                   sign = +-1 in training; 0 in evaluation and at k = 0
 
     One draw serves all tokens and dimensions of a sample (the first axis of the stream). Without a
     key, as in evaluation, and where nothing is remembered yet it is 0 (BDIA, arXiv 2407.09093,

@@ -19,7 +19,9 @@ _LINKS: dict[str, Any] = {
 
 
 class Learned(Coefficient):
-    """A scalar s = link(r) with a learned raw parameter r, which starts so that s = `start`.
+    """A scalar with a learned raw parameter r, which starts so that the scalar is `start`.
+
+        s = link(r)
 
     `link` is `sigmoid` (0 < s < 1), `softplus` (s > 0) or `identity`; there is one scalar `per`
     sub_update, layer or model. Published starts: YuriiFormer and its relatives begin with raw

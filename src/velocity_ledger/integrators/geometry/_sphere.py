@@ -29,9 +29,13 @@ def retract(
 
 
 class Sphere(Geometry):
-    """Add the step, then retract to the sphere: `x' = r (x + step) / |x + step|`.
+    """Add the step, then retract to the sphere.
 
-    The radius r is sqrt(width) unless given. The embedding is retracted too, and the fields read
+        x' = r (x + step) / |x + step|
+        r = sqrt(D)                             radius is None
+        r = radius                              radius is not None
+
+    D is the stream's width. The embedding is retracted too, and the fields read
     the stream as it is: it is normalised already. The realised step is x' - x. A simplification
     of nGPT (Loshchilov et al. 2024, arXiv 2410.01131), which also normalises weights and outputs.
 

@@ -10,10 +10,14 @@ from velocity_ledger.integrators.geometry._sphere import Sphere
 class TangentSphere(Sphere):
     """Move on the sphere with tangent forces and a transported velocity.
 
-        f -> P_x f,  P_x = I - x x^T / |x|^2       what points along x cannot move it
+        f -> P(x, f)                            what points along x cannot move it
         x' = r (x + step) / |x + step|
-        v -> P_x' v                                 transport by projection
+        v' -> P(x', v')                         transport by projection
+        r = sqrt(D)                             radius is None
+        r = radius                              radius is not None
 
+    P(x, y) = y - (x . y) x / |x|^2 is the part of y that is tangent at x, and v stands for all that
+    momentum remembers.
     With a heavy ball it is the Riemannian ledger; a `Sphere` lets the velocity gather a radial part
     that the retraction throws away at every step. Radius and reading of the stream are those of
     `Sphere` (Absil, Mahony & Sepulchre 2008, chapters 4 and 8).

@@ -13,6 +13,8 @@ class TargetSphere(Sphere):
 
         f -> r f / |f| - x
         x' = r (x + step) / |x + step|
+        r = sqrt(D)                             radius is None
+        r = radius                              radius is not None
 
     With Euler and a step scale alpha it is x' = norm(x + alpha (norm(f) - x)) (Loshchilov et al.
     2024, arXiv 2410.01131). An output of zero has no direction and does not pull. Radius and

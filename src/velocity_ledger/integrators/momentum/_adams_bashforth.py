@@ -10,7 +10,11 @@ from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 
 
 class AdamsBashforth2(Momentum):
-    """Extrapolate from the last two fields: `direction = 3/2 f_k - 1/2 f_(k-1)`, at first `f_0`.
+    """Extrapolate from the last two fields.
+
+        direction = f(x)                    k = 0
+        direction = 3/2 f(x) - 1/2 g        k > 0
+        g' = f(x)
 
     Of order 2 where every sub-update has the same field (Bashforth & Adams 1883); where attention
     and MLP take turns it extrapolates from one to the other, unless each has a memory of its own

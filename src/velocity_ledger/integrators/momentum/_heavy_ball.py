@@ -30,9 +30,13 @@ from velocity_ledger.integrators.momentum._start import (
 class HeavyBall(Momentum):
     """Keep a velocity and step along it.
 
-        v' = mu v + (1 - mu) f(x)     damped: an average of the fields so far
-        v' = mu v + f(x)              not damped: their discounted sum
-        direction = v'                or v' / (1 - mu^(k+1)) with debias, k = 0, 1, ...
+        v' = mu v + (1 - mu) f(x)              damped: an average of the fields so far
+        v' = mu v + f(x)                       not damped: their discounted sum
+        direction = v'                         not debias
+        direction = v' / (1 - mu^(k + 1))      debias: k = 0, 1, ...
+        v_0 = 0                                 start = "zero"
+        v_0 = velocity_start                    start = "vector"
+        v_0 = velocity_token + velocity_position      start = "tokens"
 
     v starts at zero, at a learned `vector`, from learned tables of `tokens`, or by a `bootstrap`:
     the first update is Euler's, v_1 = f(x_0). It is shared by all sub-updates (`Separate` gives

@@ -32,11 +32,13 @@ _NORMS = ("none", "overwrite", "read")
 class LookAhead(Momentum):
     """Evaluate the field ahead of the stream, and keep a velocity with gains of its own.
 
-        f = field(x + mu v)
-        v' = beta v + gamma f
-        direction = v'              norm="none"
-        v' = direction = LN(v')     norm="overwrite": the velocity itself is normalised
-        direction = LN(v')          norm="read": only what is read of it
+        v' = beta v + gamma f(x + mu v)         norm != "overwrite"
+        v' = LN(beta v + gamma f(x + mu v))     norm = "overwrite": the velocity itself
+        direction = v'                          norm != "read"
+        direction = LN(v')                      norm = "read": only what is read of it
+        v_0 = 0                                 start = "zero"
+        v_0 = velocity_start                    start = "vector"
+        v_0 = velocity_token + velocity_position      start = "tokens"
 
     LN is a LayerNorm over the width without bias, with a learned gain that starts at 1, one per
     `norm_per`. v starts at zero, at a learned `vector`, from learned tables of `tokens` and

@@ -8,7 +8,10 @@ from velocity_ledger.integrators.splitting._base import Splitting
 
 
 class LieTrotter(Splitting):
-    """Attention, then the MLP: `x += a(x); x += m(x)`, as every pre-norm block does.
+    """Attention, then the MLP, as every pre-norm block does.
+
+        F(x) = a(x)
+        F(x) = m(x)
 
     Of first order for the sum of both (Lie-Trotter splitting; Lu et al. 2019, arXiv 1906.02762).
     """

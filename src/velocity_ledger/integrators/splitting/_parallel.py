@@ -8,7 +8,7 @@ from velocity_ledger.integrators.splitting._base import Splitting
 
 
 class Parallel(Splitting):
-    """Both fields read one state: `x += a(x) + m(x)`, forward Euler of the sum.
+    """Both fields read one state: `F(x) = a(x) + m(x)`, forward Euler of the sum.
 
     One sub-update a layer (the parallel block of GPT-J; called Euler splitting by Zimin et al.
     2026, arXiv 2601.23236).

@@ -8,7 +8,11 @@ from velocity_ledger.integrators.splitting._base import Splitting
 
 
 class Strang(Splitting):
-    """Half an MLP, attention, half the same MLP: `x += m(x)/2; x += a(x); x += m(x)/2`.
+    """Half an MLP, attention, half the same MLP.
+
+        F(x) = 1/2 m(x)
+        F(x) = a(x)
+        F(x) = 1/2 m(x)
 
     Three sub-updates a layer, of second order for the sum of both fields (Strang 1968).
     """
@@ -27,7 +31,11 @@ class Strang(Splitting):
 
 
 class Macaron(Splitting):
-    """Strang's splitting with two MLPs: `x += m(x)/2; x += a(x); x += m'(x)/2`.
+    """Strang's splitting with two MLPs.
+
+        F(x) = 1/2 m(x)
+        F(x) = a(x)
+        F(x) = 1/2 m2(x)
 
     Each half has weights of its own, so that a layer is larger by an MLP: a comparison has to match
     that (Macaron net, Lu et al. 2019, arXiv 1906.02762).
