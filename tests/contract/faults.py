@@ -72,7 +72,7 @@ class NeverUpdated(Integrator):
 class _NoMemory(HeavyBall):
     def update(self, field, x, state, ctx):
         f = field(x)
-        v = 0.0 * state + (1 - self.mu) * f
+        v = 0.0 * state + (1 - self.mu) * f  # pyright: ignore
         return Impulse(v, f, v), v
 
 
@@ -106,7 +106,7 @@ def ignores_depth():
 class _GainOfTheSquare(HeavyBall):
     def update(self, field, x, state, ctx):
         f = field(x)
-        v = self.mu * state + (1 - self.mu**2) * f
+        v = self.mu * state + (1 - self.mu**2) * f  # pyright: ignore
         return Impulse(v, f, v), v
 
 
@@ -118,7 +118,7 @@ def gain_of_the_square():
 class _LooksBehind(LookAhead):
     def update(self, field, x, state, ctx):
         f = field(x)
-        v = self.beta * state + self.gamma * f
+        v = self.beta * state + self.gamma * f  # pyright: ignore
         return Impulse(v, f, v), v
 
 
@@ -164,7 +164,7 @@ class TransposedMixing(Integrator):
     def position(self, stream):
         return stream.mean(0)
 
-    def reference(self, fields, x0, own):
+    def reference(self, fields, x0, own):  # pyright: ignore
         del own
         stream = np.stack([x0, x0, x0])
         out = [x0]
@@ -179,7 +179,7 @@ class TransposedMixing(Integrator):
 class _DoublePrecision(HeavyBall):
     def update(self, field, x, state, ctx):
         f = field(x)
-        v = (self.mu * state + (1 - self.mu) * f).astype(jnp.float32)
+        v = (self.mu * state + (1 - self.mu) * f).astype(jnp.float32)  # pyright: ignore
         return Impulse(v, f, v), v
 
 

@@ -1,6 +1,7 @@
 """The reference enlarged to the sizes of others."""
 
 import dataclasses as dc
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ MODEL = ModelConfig(layers=3, width=16, heads=2, hidden=64, context=8, vocabular
 COST = {"params": parameter_count, "flops": forward_flops}
 
 
-def matched(*texts, match, by="width"):
+def matched(*texts, match, by: Any = "width"):
     config = ExperimentConfig(model=MODEL, variants=texts, match=match, match_by=by)
     return with_matches(variants_of(texts), config)
 

@@ -444,6 +444,8 @@ def test_a_run_begun_by_a_version_that_measured_less_goes_on(
     told = [message for message in said if "did not measure" in message]
     assert len(told) == 1 and "step_gram, increment_step_gram" in told[0]
     bundle, expected = open_bundle(out), open_bundle(whole)
+    assert bundle.datasets
+    early: Any = None
     for key, data in bundle.datasets.items():
         early = data["checkpoint"] <= 5
         for name in grams:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import velocity_ledger as vl
-from integrators import test_contract as contract, tiny_fields as tiny
+from integrators import numpy_reference, tiny_fields as tiny
+from velocity_ledger.contract import CHECKS, Broken, Subject, forget
 from velocity_ledger.integrators import DenseFormer, Dynamic, HyperConnections, Manifold, Static
 from velocity_ledger.integrators.streams import Connection, sinkhorn
 from velocity_ledger.record import States
@@ -86,14 +87,15 @@ def mixes_by_the_transpose(self, mix, streams):
 def test_faults_of_the_mixing_are_caught(kind, fault, monkeypatch):
     form = NAMES[KINDS.index(kind)]
     monkeypatch.setattr(kind, "mixed", fault)
-    contract.compiled.cache_clear()
+    (agrees_with_numpy,) = [c for c in CHECKS if c.__name__ == "agrees_with_numpy"]
+    forget()
     try:
         with pytest.raises(AssertionError):
             test_streams_are_permuted_and_not_by_the_transpose(kind, (1, 2, 0))
-        with pytest.raises(AssertionError):
-            contract.test_agreement_with_numpy_float64(form)
+        with pytest.raises(Broken):
+            agrees_with_numpy(Subject(form, reference=numpy_reference.STATES[form]))
     finally:
-        contract.compiled.cache_clear()
+        forget()
 
 
 def test_streams_that_take_nothing_of_one_another_do_not_learn(monkeypatch):
@@ -128,13 +130,21 @@ def test_sinkhorn_of_the_published_bias_and_of_what_overflows():
     np.testing.assert_allclose(sinkhorn(500 * jnp.eye(3)), np.eye(3), atol=1e-6)
 
 
+def states(form, own):
+    integrator = vl.parse(form)
+    run = jax.jit(
+        lambda p, o, x: vl.integrate(tiny.fields(p), x, integrator, record=States(), parameters=o)[
+            1
+        ]["x"]
+    )
+    return run(tiny.weights(), own, tiny.start())
+
+
 def test_the_manifold_starts_close_to_plain_and_the_others_are_plain():
-    run = lambda form: contract.compiled(form)  # noqa: E731
     for name in NAMES:
         own = own_of(vl.parse(name).connection)  # pyright: ignore[reportAttributeAccessIssue]
         stacked = {n: jnp.broadcast_to(v, (tiny.N, *v.shape)) for n, v in own.items()}
-        path = run(name)(tiny.weights(), stacked, tiny.start())[1]["x"]
-        plain = run("plain")(tiny.weights(), {}, tiny.start())[1]["x"]
+        path, plain = states(name, stacked), states("plain", {})
         if name == NAMES[-1]:
             assert 1e-6 < float(jnp.abs(path - plain).max()) < 0.1
             np.testing.assert_allclose(np.diag(sinkhorn(8 * jnp.eye(4))), 0.9990, atol=5e-5)

@@ -18,7 +18,7 @@ def picture(x):
 
 def test_frames_come_back_as_they_were(tmp_path):
     drawn = [picture(x) for x in (0, 5, 50, 7)]
-    write_gif(tmp_path / "a.gif", drawn, [100, 50, 50, 2000], PALETTE)
+    write_gif(tmp_path / "a.gif", drawn, [100, 50, 50, 2000], PALETTE, b"drawn from")
     for found, given in zip(frames(tmp_path / "a.gif"), drawn, strict=True):
         np.testing.assert_array_equal(found, given)
     gif = taken_apart(tmp_path / "a.gif")
@@ -31,9 +31,9 @@ def test_frames_come_back_as_they_were(tmp_path):
 
 def test_frames_alike_keep_their_time(tmp_path):
     drawn = [picture(x) for x in (0, 0, 0, 5, 5, 0)]
-    write_gif(tmp_path / "a.gif", drawn, [50, 50, 50, 50, 50, 900], PALETTE)
+    write_gif(tmp_path / "a.gif", drawn, [50, 50, 50, 50, 50, 900], PALETTE, b"drawn from")
     assert taken_apart(tmp_path / "a.gif").delays == [150, 100, 900]
-    write_gif(tmp_path / "b.gif", [picture(3)] * 40, [50] * 39 + [2000], PALETTE)
+    write_gif(tmp_path / "b.gif", [picture(3)] * 40, [50] * 39 + [2000], PALETTE, b"drawn from")
     still = taken_apart(tmp_path / "b.gif")
     assert sum(still.delays) == 39 * 50 + 2000 and still.loop == 0
     np.testing.assert_array_equal(frames(tmp_path / "b.gif")[0], picture(3))

@@ -88,7 +88,7 @@ def test_a_swept_rate_is_that_schedule_and_shares_the_program():
     rules = [swept_optimizer(config, 6e-3), optimizer(scaled)]
     assert rules[0].update is swept_optimizer(config, 1e-3).update
     params = {"w": jnp.linspace(-1.0, 1.0, 8)}
-    held = [(params, rule.init(params)) for rule in rules]
+    held: list[Any] = [(params, rule.init(params)) for rule in rules]
     for step in range(12):
         gradient = {"w": jnp.sin(params["w"] * (step + 1)) * 3.0}
         for k, (rule, (now, state)) in enumerate(zip(rules, held, strict=True)):

@@ -80,14 +80,14 @@ def learned(integrator: Integrator, config: ExperimentConfig) -> list[dict[str, 
     rules = dict(_coefficients(integrator))
     found = []
     for name, parameter in declared_by(integrator, config.model).items():
-        shape = [int(n) for n in parameter.shape]
+        shape: list[Any] = list(parameter.shape)  # sized, so numbers alone
         found.append(
             {
                 "name": name,
                 "shape": shape,
                 "per": parameter.per,
                 "copies": copies[parameter.per],
-                "numbers": copies[parameter.per] * math.prod(shape),
+                "numbers": copies[parameter.per] * parameter.size,
                 "starts": _start(name, parameter, rules),
             }
         )

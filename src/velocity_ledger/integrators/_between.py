@@ -27,8 +27,11 @@ def between(source: Integrator, target: Integrator) -> tuple[Integrator, Integra
     """
     if jax.tree.structure(source) == jax.tree.structure(target):
         return source, target
-    both = isinstance(source, Composition) and isinstance(target, Composition)
-    if both and _same_but_momentum(source, target):
+    if (
+        isinstance(source, Composition)
+        and isinstance(target, Composition)
+        and _same_but_momentum(source, target)
+    ):
         first, last = target.momentum.as_euler(), source.momentum.as_euler()
         if first is not None and _is_euler(source):
             return source.replace(momentum=first), target

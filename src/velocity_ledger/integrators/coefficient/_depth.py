@@ -33,6 +33,9 @@ class Linear(Coefficient):
     def contracts(self) -> bool:
         return contracts(self.first) and contracts(self.last)
 
+    def held(self, value: float) -> "Linear":
+        return self.replace(first=value, last=value)
+
 
 class Cosine(Coefficient):
     """From `first` at the first sub-update to `last` at the last one, along half a cosine.
@@ -55,6 +58,9 @@ class Cosine(Coefficient):
     @property
     def contracts(self) -> bool:
         return contracts(self.first) and contracts(self.last)
+
+    def held(self, value: float) -> "Cosine":
+        return self.replace(first=value, last=value)
 
 
 class Table(Coefficient):
@@ -86,8 +92,8 @@ class Table(Coefficient):
     def contracts(self) -> bool:
         return all(map(contracts, self.values))
 
-    def held(self, value: float) -> "Linear":
-        return self.replace(first=value, last=value)
+    def held(self, value: float) -> "Table":
+        return self.replace(values=(value,) * len(self.values))
 
 
 class LedgerGain(Coefficient):
