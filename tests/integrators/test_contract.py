@@ -48,6 +48,15 @@ def own_parameters(form, scale=1.0):
     }
 
 
+def copies(form):
+    """As `own_parameters`, with a copy a sub-update of what the model shares."""
+    declared = vl.parse(form).parameters(tiny.WIDTH)
+    return {
+        name: jnp.broadcast_to(p, (tiny.N, *p.shape)) if declared[name].per == "model" else p
+        for name, p in own_parameters(form).items()
+    }
+
+
 def reads_its_position(integrator):
     """Whether the head reads where the recorded path ends."""
     if isinstance(integrator, vl.Composition):
@@ -103,7 +112,7 @@ def test_state_keeps_structure_and_dtype(form):
     integrator = vl.parse(form)
     field = tiny.fields(tiny.weights())[0]
     for dtype in (jnp.float32, jnp.bfloat16):
-        own = {n: p[0] for n, p in own_parameters(form).items()}
+        own = {n: p[0] for n, p in copies(form).items()}
         ctx = vl.Context(index=jnp.asarray(2), parameters=own, total=tiny.N)
         x = tiny.start(dtype=dtype)
         before = integrator.init(x, ctx)
@@ -121,7 +130,7 @@ def test_state_keeps_structure_and_dtype(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_finite_under_jit_vmap_scan_and_grad(form):
     integrator = vl.parse(form)
-    own = own_parameters(form)
+    own = copies(form)
     stacked = jax.tree.map(lambda *a: jnp.stack(a), *tiny.weights())
 
     def loss(params, own, x):
@@ -155,7 +164,7 @@ def test_finite_under_jit_vmap_scan_and_grad(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_scan_and_a_loop_agree(form):
     integrator = vl.parse(form)
-    own, params, x = own_parameters(form), tiny.weights(), tiny.start()
+    own, params, x = copies(form), tiny.weights(), tiny.start()
     layers = [
         (vl_stream.SubUpdate(f, {n: p[k] for n, p in own.items()}),)
         for k, f in enumerate(tiny.fields(params))
