@@ -430,7 +430,7 @@ STATES = {
         lambda k, n, own: (0.1, 0.9, 0.5, -0.5, 0.7, 0.2)[k]
     ),
     "learned-ledger(per='model')": heavy_ball(lambda k, n, own: sigmoid(own["mu"])),
-    "damped-euler(damped=False)": euler(lambda k, n, own: (1 - 0.9 ** (n - k)) / 0.1),
+    "damped-euler(h=0.2, damped=False)": euler(lambda k, n, own: 2 * (1 - 0.9 ** (n - k))),
     "midpoint(start='bootstrap')": two_step(lambda x, b, f, k: b + f if k else x + 0.5 * f),
     "leapfrog(h=0.5, start='bootstrap')": two_step(
         lambda x, before, f, k: 2 * x - before + 0.25 * f if k else x + 0.5 * f
