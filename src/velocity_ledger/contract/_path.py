@@ -26,10 +26,11 @@ def text_form(subject: Subject) -> None:
 
 def rests_without_fields(subject: Subject) -> None:
     """Fields that are zero leave the stream where it is, in every sub-update, to the bit."""
-    if not subject.integrator.rests:
-        raise NotDeclared("it moves without fields, and says so")
     own = initial(subject.integrator)
     seen = _programs.path(subject.integrator, own, _programs.silent_weights())
+    if not subject.integrator.rests:
+        require(np.any(seen["step"]), "it says that it moves without fields, and it does not")
+        raise NotDeclared("it moves without fields, and says so")
     for name in ("step", "raw_step"):
         require(not np.any(seen[name]), f"{name} is {np.abs(seen[name]).max():.2g} without fields")
     moves = np.abs(np.diff(seen["x"], axis=0)).max()

@@ -90,7 +90,11 @@ def key() -> Any:
 
 def declared(integrator: Integrator) -> dict[str, Parameter]:
     """What the integrator learns, with numbers for all sizes."""
-    sizes = {"vocabulary": _programs.VOCABULARY, "context": _programs.TIME}
+    sizes = {
+        "vocabulary": _programs.VOCABULARY,
+        "context": _programs.TIME,
+        "sub_updates": _programs.N,
+    }
     return {n: p.sized(**sizes) for n, p in integrator.parameters(_programs.WIDTH).items()}
 
 

@@ -150,7 +150,10 @@ class Integrator(Value):
     """Whether a step can be undone from its stream and state, given the fields."""
 
     rests: ClassVar[bool] = True
-    """Whether zero fields leave a stream without a velocity where it is."""
+    """Whether zero fields leave a stream without a velocity exactly where it is, at the start."""
+
+    amplifies: ClassVar[bool] = False
+    """Whether a step can enlarge rounding a hundredfold, so that only float64 compares it."""
 
     order: ClassVar[int | None] = None
     """The order of accuracy for x' = f(x), all sub-updates sharing one f; None where none is said.
