@@ -10,6 +10,11 @@ from integrators import tiny_fields as tiny
 from velocity_ledger.integrators import Signs
 from velocity_ledger.record import States
 
+# form, what it must equal, why not to the bit where it is not: of compositions, which have no name
+REDUCTIONS = [
+    ("compose(look_ahead(mu=0, beta=.5, gamma=.5), flat(), fixed())", "ledger(mu=.5)", ""),
+]
+
 
 def states(form, key=None):
     integrator = vl.parse(form)
@@ -17,6 +22,15 @@ def states(form, key=None):
         lambda p, x: vl.integrate(tiny.fields(p), x, integrator, record=States(), key=key)[1]["x"]
     )
     return run(tiny.weights(), tiny.start())
+
+
+@pytest.mark.parametrize(("form", "other", "why"), REDUCTIONS)
+def test_reduces_to(form, other, why):
+    first, second = states(form), states(other)
+    if why:
+        np.testing.assert_allclose(first, second, atol=2e-6)
+    else:
+        np.testing.assert_array_equal(first, second)
 
 
 def test_bdia_is_a_ledger_of_random_sign_in_training():

@@ -94,8 +94,9 @@ def _agree(edge: Integrator, other: Integrator, reduction: Reduction) -> None:
     off = moved(edge)
     ours, theirs = ours | {n: off[n] for n in both}, theirs | {n: off[n] for n in both}
     for drawn in (None,) if reduction.evaluated else (None, key()):
-        a = _programs.path(edge, ours, key=drawn)
-        b = _programs.path(other, theirs, key=drawn)
+        wide = edge.amplifies or other.amplifies
+        a = _programs.path(edge, ours, key=drawn, wide=wide)
+        b = _programs.path(other, theirs, key=drawn, wide=wide)
         mode = "evaluation" if drawn is None else "training"
         for name in ("x", "x_n"):
             what = f"{reduction.setting} and {reduction.to}, {name} in {mode}"

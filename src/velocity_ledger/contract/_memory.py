@@ -34,13 +34,14 @@ def memory_changes(subject: Subject) -> None:
 
 def memory_is_read(subject: Subject) -> None:
     """Every array of stream and state, moved a little halfway, changes the rest of the path."""
-    nudge = np.asarray(subject.gradients[2]["nudge"])
-    stream, state = _structure(subject)
-    labels = [*(f"stream{k}" for k in stream), *(f"state{k}" for k in state)]
-    for number, label in enumerate(labels[: _programs.LEAVES]):
-        # None: an array that counts, which has no derivative.
-        if label is not None:
-            require(np.any(nudge[:, number]), f"{label} is never read again")
+    own = moved(subject.integrator)
+    for number, label in enumerate(_memories(subject)[: _programs.LEAVES]):
+        nudge = _programs.still().at[number].set(0.25)
+        # In training: what is drawn may be what reads it.
+        seen = _programs.path(subject.integrator, own, key=key(), nudge=nudge)
+        # The nudge itself is seen in the state before; what counts is where the stream goes.
+        same = all(np.array_equal(seen[name], subject.drawn_path[name]) for name in ("step", "x_n"))
+        require(not same, f"{label} is never read again")
 
 
 def every_parameter_is_heard(subject: Subject) -> None:
@@ -116,12 +117,14 @@ def _rebuilt(build: Callable[..., Any], name: str, default: Any) -> Any:
     return None
 
 
-def _structure(subject: Subject) -> tuple[list[str], list[str]]:
-    """The names of the arrays of stream and state."""
+def _memories(subject: Subject) -> list[str]:
+    """The names of the arrays of stream and state that can be moved: those of floats."""
     own = one_copy(moved(subject.integrator), subject.integrator)
     ctx = Context(0, own, None, jnp.asarray(_programs.TOKENS), _programs.N)
     shapes = jax.eval_shape(lambda x: subject.integrator.init(x, ctx), _programs.start())
-    found = []
-    for tree in shapes:
-        found.append([jax.tree_util.keystr(k) for k, _ in jax.tree.leaves_with_path(tree)])
-    return found[0], found[1]
+    return [
+        f"{part}{jax.tree_util.keystr(where)}"
+        for part, tree in zip(("stream", "state"), shapes, strict=True)
+        for where, leaf in jax.tree.leaves_with_path(tree)
+        if _programs.is_real(leaf)
+    ]

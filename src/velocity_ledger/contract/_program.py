@@ -8,7 +8,7 @@ import numpy as np
 
 from velocity_ledger.contract import _programs
 from velocity_ledger.contract._finding import NotDeclared, require, require_close
-from velocity_ledger.contract._subject import Subject, another, comparable, moved, one_copy
+from velocity_ledger.contract._subject import Subject, another, moved, one_copy
 from velocity_ledger.integrators import Context, Field, Value, is_static
 
 _LOOP = 3e-6  # float32 paths of N steps of size 1
@@ -33,13 +33,13 @@ def keeps_structure(subject: Subject) -> None:
             return before, (stream, state), (integrator.position(stream), read, info.step)
 
         before, after, out = jax.eval_shape(whole, _programs.start(dtype))
-        forms = [jax.tree.map(lambda a: (a.shape, str(a.dtype)), tree) for tree in (before, after)]
-        require(forms[0] == forms[1], f"in {np.dtype(dtype).name}: {forms[0]} becomes {forms[1]}")
+        told = [jax.tree.map(lambda a: (a.shape, str(a.dtype)), tree) for tree in (before, after)]
+        require(told[0] == told[1], f"in {np.dtype(dtype).name}: {told[0]} becomes {told[1]}")
         for name, array in zip(("position", "readout", "step"), out, strict=True):
             shape = (_programs.BATCH, _programs.TIME, _programs.WIDTH)
             kept = array.shape == shape and array.dtype == dtype
-            told = f"{array.dtype}{array.shape}"
-            require(kept, f"the {name} of a {np.dtype(dtype).name} stream is {told}")
+            stream = f"a {np.dtype(dtype).name} stream"
+            require(kept, f"the {name} of {stream} is {array.dtype}{array.shape}")
 
 
 def finite_everywhere(subject: Subject) -> None:
@@ -62,16 +62,12 @@ def finite_everywhere(subject: Subject) -> None:
 
 def scan_is_loop(subject: Subject) -> None:
     """Compiled and scanned, mapped over samples, and step by step, the path is one."""
-    integrator, own = subject.integrator, moved(subject.integrator)
-    with comparable(integrator) as x:
-        scan = _programs.path(integrator, own, x=x)
-        loop = _programs.looped(integrator, own, x=x)
-        one = _programs.gradients(integrator, own, x=x)[1]
+    loop = _programs.looped(subject.integrator, moved(subject.integrator))
     for name in ("x", "x_n"):
-        require_close(scan[name], loop[name], _LOOP, f"{name} of a scan and of a loop")
-        sample = np.asarray(one[name])
+        require_close(subject.path[name], loop[name], _LOOP, f"{name} of a scan and of a loop")
+        sample = np.asarray(subject.gradients[1][name])
         mapped = np.moveaxis(sample, 0, 1) if name == "x" else sample
-        require_close(mapped, scan[name], _LOOP, f"{name} of one sample and of a batch")
+        require_close(mapped, subject.path[name], _LOOP, f"{name} of one sample and of a batch")
 
 
 def numbers_are_data(subject: Subject) -> None:
@@ -96,12 +92,11 @@ def sweep_is_each(subject: Subject) -> None:
         raise NotDeclared("it has no numbers")
     own, factors = moved(integrator), np.array([1.0, 0.9], np.float32)
     sweep = jax.tree.map(lambda leaf: leaf * factors, integrator)
-    with comparable(integrator) as x:
-        together = jax.vmap(lambda one: _programs.looped(one, own, x=x)["x_n"])(sweep)
+    together = jax.vmap(lambda one: _programs.looped(one, own)["x_n"])(sweep)
+    for row, factor in zip(together, factors, strict=True):
         # Plain numbers here, traced ones there.
-        ones = [jax.tree.map(lambda leaf, f=f: float(leaf * f), integrator) for f in factors]
-        each = [_programs.looped(one, own, x=x)["x_n"] for one in ones]
-    for row, alone, factor in zip(together, each, factors, strict=True):
+        one = jax.tree.map(lambda leaf, f=factor: float(leaf * f), integrator)
+        alone = _programs.looped(one, own)["x_n"]
         require_close(row, alone, _SWEEP, f"a sweep and its value times {factor:g}")
 
 

@@ -82,8 +82,10 @@ class Watched(Integrator):
         info = dc.replace(info, velocity=(info.velocity, state))
         now = jnp.asarray(ctx.index) == HALF - 1
         leaves, structure = jax.tree.flatten((stream, state))
-        moved = [_nudged(leaf, jnp.where(now, self.nudge[i], 0), i) for i, leaf in watched(leaves)]
-        stream, state = jax.tree.unflatten(structure, moved + leaves[len(moved) :])
+        floats = [i for i, leaf in enumerate(leaves) if is_real(leaf)]
+        for number, i in enumerate(floats[:LEAVES]):
+            leaves[i] = _nudged(leaves[i], jnp.where(now, self.nudge[number], 0), number)
+        stream, state = jax.tree.unflatten(structure, leaves)
         return stream, state, info
 
     def position(self, stream: Any) -> Any:
@@ -93,15 +95,13 @@ class Watched(Integrator):
         return self.inner.readout(stream, state, ctx)
 
 
-def watched(leaves: list[Any]) -> list[tuple[int, Any]]:
-    """Return the first leaves with their numbers: as many as a nudge has room for."""
-    return list(enumerate(leaves))[:LEAVES]
+def is_real(leaf: Any) -> bool:
+    """Whether an array of a state holds real numbers: neither counts nor keys."""
+    dtype = leaf.dtype if hasattr(leaf, "dtype") else jnp.result_type(leaf)
+    return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
 def _nudged(leaf: Any, amount: Any, number: int) -> Any:
-    leaf = jnp.asarray(leaf)
-    if not jnp.issubdtype(leaf.dtype, jnp.floating):
-        return leaf
     direction = np.abs(np.random.default_rng(100 + number).normal(size=leaf.shape))
     return leaf + (amount * direction).astype(leaf.dtype)
 
@@ -157,23 +157,27 @@ def path(
     params: Any = None,
     x: Any = None,
     key: Any = None,
+    nudge: Any = None,
+    wide: bool = False,
 ) -> dict[str, Any]:
     """Return everything of a path through N fields, scanned and compiled.
 
     x [N + 1, batch, time, width], step, raw_step, increment, velocity and state [N, ...], and x_n,
-    what a head would read.
+    what a head would read. In float64 where the integrator amplifies rounding, or `wide`.
     """
     params = weights() if params is None else params
-    x = start() if x is None else x
-    return _path(params, own, x, TOKENS, key, integrator, still())
+    nudge = still() if nudge is None else nudge
+    with jax.enable_x64(wide or integrator.amplifies):
+        x = _precise(start() if x is None else x, wide or integrator.amplifies)
+        return _path(params, own, x, TOKENS, key, integrator, nudge)
+
+
+def _precise(x: Any, wide: bool) -> Any:
+    return x.astype(jnp.float64) if wide else x
 
 
 def looped(
-    integrator: Any,
-    own: Mapping[str, Any],
-    params: Any = None,
-    x: Any = None,
-    key: Any = None,
+    integrator: Any, own: Mapping[str, Any], params: Any = None, key: Any = None
 ) -> dict[str, Any]:
     """The same path, sub-update by sub-update, and not compiled."""
     params = weights() if params is None else params
@@ -189,17 +193,18 @@ def looped(
         for k in range(N)
     ]
     wrapped = Watched(integrator, still())
-    x = start() if x is None else x
-    x_n, seen = run_layers(
-        layers, x, wrapped, record=Everything(), key=key, inputs=jnp.asarray(TOKENS)
-    )
+    with jax.enable_x64(integrator.amplifies):
+        x = _precise(start(), integrator.amplifies)
+        x_n, seen = run_layers(
+            layers, x, wrapped, record=Everything(), key=key, inputs=jnp.asarray(TOKENS)
+        )
     return seen | {"x_n": x_n}
 
 
 def _loss(
-    params: Any, own: Any, nudge: Any, x: Any, tokens: Any, integrator: Any
+    params: Any, own: Any, x: Any, tokens: Any, integrator: Any
 ) -> tuple[Any, dict[str, Any]]:
-    seen = _scanned(params, own, x, tokens, None, integrator, nudge)
+    seen = _scanned(params, own, x, tokens, None, integrator, still())
     rng = np.random.default_rng(9)
     # A number that every state has a part in, each entry another one.
     of_path = rng.normal(size=(N + 1, TIME, WIDTH))
@@ -209,8 +214,8 @@ def _loss(
 
 _gradients = jax.jit(
     jax.vmap(
-        jax.value_and_grad(_loss, argnums=(0, 1, 2), has_aux=True),
-        in_axes=(None, None, None, 0, 0, None),
+        jax.value_and_grad(_loss, argnums=(0, 1), has_aux=True),
+        in_axes=(None, None, 0, 0, None),
     )
 )
 
@@ -220,13 +225,14 @@ def gradients(
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
     """Return a number of the path, all that was seen, and its gradient, sample by sample.
 
-    The gradient is by weights, own parameters and nudge; a vmap over the batch of a gradient of a
+    The gradient is by weights and own parameters; a vmap over the batch of a gradient of a
     scan, compiled.
     """
     params = weights() if params is None else params
-    x = start() if x is None else x
-    (value, seen), found = _gradients(params, own, still(), x, TOKENS, integrator)
-    return value, seen, dict(zip(("weights", "own", "nudge"), found, strict=True))
+    with jax.enable_x64(integrator.amplifies):
+        x = _precise(start() if x is None else x, integrator.amplifies)
+        (value, seen), found = _gradients(params, own, x, TOKENS, integrator)
+    return value, seen, dict(zip(("weights", "own"), found, strict=True))
 
 
 def forget() -> None:

@@ -1,10 +1,9 @@
 """What is checked: an integrator, how it is written, and what several checks need of it."""
 
-import contextlib
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -135,16 +134,6 @@ def default_readout(integrator: Integrator) -> bool:
     if isinstance(integrator, Composition):
         return not integrator.reading.coasts
     return type(integrator).readout is Integrator.readout
-
-
-@contextlib.contextmanager
-def comparable(integrator: Integrator) -> Iterator[Any]:
-    """Give an x_0 in the precision in which two programs of one equation agree.
-
-    Where a step enlarges rounding, that is float64.
-    """
-    with jax.enable_x64(integrator.amplifies):
-        yield _programs.start(jnp.float64 if integrator.amplifies else jnp.float32)
 
 
 def one_line(error: BaseException) -> str:

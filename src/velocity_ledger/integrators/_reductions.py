@@ -37,7 +37,6 @@ REDUCTIONS: dict[str, tuple[Reduction, ...]] = {
         Reduction("mu=linear(0, 0)", "plain"),
         Reduction("mu=cosine(.5, .5)", "ledger(mu=linear(.5, .5))"),
         Reduction("mu=.9", "ledger(mu=linear(.9, .9))", _CLOSE, _ROUNDED_LATER),
-        Reduction("mu=.5", "compose(look_ahead(mu=0, beta=.5, gamma=.5), flat(), fixed())"),
     ),
     "ngpt-ledger": (Reduction("mu=0", "ngpt-lite"),),
     "damped-euler": (Reduction("mu=0", "plain"),),
