@@ -26,7 +26,7 @@ def with_numbers(rest: Any, integrator: Integrator) -> Any:
     return nnx.from_flat_state(
         [
             # The path ends in the number's place among the integrator's leaves.
-            (path, variable.replace(leaves[int(path[-1])]) if path in own else variable)
+            (path, variable.replace(leaves[int(str(path[-1]))]) if path in own else variable)
             for path, variable in flat
         ]
     )
