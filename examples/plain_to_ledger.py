@@ -69,7 +69,13 @@ def main() -> None:
             sample=0,
         )
         run_experiment(config, source)
-    more = dc.replace(training, steps=options.more, warmup=options.more // 20)
+    more = dc.replace(
+        training,
+        steps=options.more,
+        warmup=options.more // 20,
+        peak_rate=options.more_rate or options.rate,
+        final_rate=(options.more_rate or options.rate) / 10,
+    )
     rows = {name: [_case(name, seed, more, options) for seed in seeds] for name in CASES}
     bundle = open_bundle(source)
     losses = [cell.best_val for cell in bundle.cells if cell.best_val is not None]
@@ -123,7 +129,8 @@ def _options() -> argparse.Namespace:
     words.add_argument("--steps", type=int, default=1500, help="of the plain model")
     words.add_argument("--more", type=int, default=600, help="steps after that")
     words.add_argument("--over", type=int, default=300, help="steps of the rise")
-    words.add_argument("--rate", type=float, default=3e-3, help="peak learning rate of both")
+    words.add_argument("--rate", type=float, default=3e-3, help="peak learning rate")
+    words.add_argument("--more-rate", type=float, help="that of the steps after, if another")
     words.add_argument("--val-every", type=int, default=50)
     return words.parse_args()
 

@@ -185,7 +185,7 @@ def test_figures_mark_the_validation_that_counts(risen, tmp_path):
     ("change", "words"),
     [
         ({"cell": "plain/4"}, "has no cell 'plain/4': choose one of plain/3"),
-        ({"to": "ngpt-lite"}, "plain cannot become ngpt-lite|no numbers lead"),
+        ({"to": "ngpt-lite"}, "plain cannot become ngpt-lite"),
         ({"to": "ngpt-lite", "over": 0}, "plain cannot become ngpt-lite: the fields of plain"),
         ({"to": "layer-scale"}, "no numbers lead from plain to layer-scale"),
         ({"to": "lodger"}, "no integrator is named lodger"),

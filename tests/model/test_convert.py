@@ -1,6 +1,7 @@
 """A model under another integrator: the same weights, and what cannot be is refused."""
 
 import dataclasses as dc
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -24,11 +25,10 @@ def trained(form: str, scan: bool = False) -> vl.GPT:
     return model
 
 
-def outputs(model: vl.GPT) -> list[np.ndarray]:
+@functools.cache
+def program(graph):
     """Logits and gradients, compiled, dropout on."""
-    graph, params, rest = nnx.split(model, nnx.Param, ...)
 
-    @jax.jit
     def run(params, rest, tokens):
         def total(trial):
             logits = nnx.merge(graph, trial, rest)(tokens, key=jax.random.key(1))
@@ -36,7 +36,12 @@ def outputs(model: vl.GPT) -> list[np.ndarray]:
 
         return jax.value_and_grad(total, has_aux=True)(params)
 
-    return [np.asarray(leaf) for leaf in jax.tree.leaves(run(params, rest, TOKENS))]
+    return jax.jit(run)
+
+
+def outputs(model: vl.GPT) -> list[np.ndarray]:
+    graph, params, rest = nnx.split(model, nnx.Param, ...)
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(program(graph)(params, rest, TOKENS))]
 
 
 def silent(_message: str) -> None:

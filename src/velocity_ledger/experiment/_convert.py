@@ -22,9 +22,9 @@ from velocity_ledger.experiment._manifest import (
 )
 from velocity_ledger.experiment._run import run_experiment
 from velocity_ledger.experiment._start import CONVERTED_FROM, Start
-from velocity_ledger.experiment._variants import Variant, variants_of
+from velocity_ledger.experiment._variants import variants_of
 from velocity_ledger.integrators import Integrator
-from velocity_ledger.model import convert
+from velocity_ledger.model import GPT, convert
 from velocity_ledger.training import Anneal, TrainingConfig
 
 
@@ -79,6 +79,8 @@ def convert_cell(
         record, config = _recorded(out, path, cell)
     else:
         record, config = _found(path, cell)
+        # What the weights cannot serve is said before what numbers cannot reach.
+        _turned(record, variant.integrator)
     anneal = _anneal(record, variant.integrator, over, shape, begin)
     start = Start(
         record | {"schedule": _told(anneal)},
@@ -87,7 +89,7 @@ def convert_cell(
         weights=lambda: _start_weights(record, anneal.start),
     )
     if not resume:
-        _check(record, anneal, variant, given)
+        _turned(record, anneal.start, given.get("notify"))
     wanted = ExperimentConfig(
         model=config.model,
         training=training,
@@ -157,13 +159,15 @@ def _told(anneal: Anneal) -> dict[str, Any]:
     }
 
 
-def _check(
-    record: Mapping[str, Any], anneal: Anneal, variant: Variant, given: Mapping[str, Any]
-) -> None:
-    """Convert, and convert to the end, before anything is written."""
+def _turned(
+    record: Mapping[str, Any],
+    integrator: Integrator,
+    notify: Callable[[str], None] | None = lambda text: None,
+) -> GPT:
+    """The trained cell's model under another integrator."""
     model = load_cell(record["bundle"], record["cell"])
-    said = {"notify": given["notify"]} if "notify" in given else {}
-    convert(convert(model, anneal.start, rngs=record["seed"], **said), variant.integrator, **said)
+    said = {} if notify is None else {"notify": notify}
+    return convert(model, integrator, rngs=record["seed"], **said)
 
 
 def _corpus(path: str | os.PathLike[str], notify: Callable[[str], None]) -> Corpus:
@@ -183,8 +187,7 @@ def _start_weights(record: Mapping[str, Any], start: Integrator) -> Mapping[str,
             f"{path} holds other weights than when the conversion began: begin again in another "
             "--out"
         )
-    model = load_cell(record["bundle"], record["cell"])
-    return convert(model, start, rngs=record["seed"], notify=lambda _: None).export_weights()
+    return _turned(record, start).export_weights()
 
 
 def converted(bundle: Bundle) -> str:

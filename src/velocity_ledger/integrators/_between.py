@@ -27,20 +27,27 @@ def between(source: Integrator, target: Integrator) -> tuple[Integrator, Integra
     """
     if jax.tree.structure(source) == jax.tree.structure(target):
         return source, target
-    if (
-        isinstance(source, Composition)
-        and isinstance(target, Composition)
-        and _same_but_momentum(source, target)
-    ):
-        first, last = target.momentum.as_euler(), source.momentum.as_euler()
-        if first is not None and _is_euler(source):
-            return source.replace(momentum=first), target
-        if last is not None and _is_euler(target):
-            return source, target.replace(momentum=last)
+    if isinstance(source, Composition) and isinstance(target, Composition):
+        ends = _through_euler(source, target)
+        if ends is not None:
+            return ends
     raise UserError(
-        f"no numbers lead from {source} to {target}: go by way of plain, or switch at once, over 0 "
-        "steps"
+        f"no numbers lead from {source} to {target}: go by way of another, as plain, or switch at "
+        "once, over 0 steps"
     )
+
+
+def _through_euler(
+    source: Composition, target: Composition
+) -> tuple[Composition, Composition] | None:
+    if not _same_but_momentum(source, target):
+        return None
+    first, last = target.momentum.as_euler(), source.momentum.as_euler()
+    if first is not None and _is_euler(source):
+        return source.replace(momentum=first), target
+    if last is not None and _is_euler(target):
+        return source, target.replace(momentum=last)
+    return None
 
 
 def _same_but_momentum(a: Composition, b: Composition) -> bool:

@@ -60,8 +60,11 @@ class Variant:
             loss = data["val_loss"].values
             finite = np.isfinite(loss)
             if finite.any():
+                best = data.attrs.get("best_step")
                 found[seed] = Curve(
-                    data["validation"].values[finite], loss[finite], data.attrs.get("best_step")
+                    data["validation"].values[finite],
+                    loss[finite],
+                    None if best is None else int(best),
                 )
         return found
 

@@ -34,7 +34,7 @@ class Convert(Computing):
 
     run: Annotated[Path, tyro.conf.Positional]
     """The run's folder."""
-    cell: Annotated[str, tyro.conf.Positional]
+    cell: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CELL")]
     """Variant, a slash, seed, as in `plain/0`."""
     to: str
     """Text form of the integrator that it becomes: `ledger(mu=.9)`, `plain`."""
