@@ -40,28 +40,29 @@ def stays_in_its_space(subject: Subject) -> None:
 def can_be_undone(subject: Subject) -> None:
     """A step that is said to be invertible is one: its Jacobian is not singular.
 
-    By stream and state, at every sub-update of a path, from its singular values.
+    By stream and state, at every sub-update of a path but the first, from its singular values. At
+    the first a memory may be anything that is known, and count for nothing.
     """
     integrator = subject.integrator
     if not integrator.invertible:
         raise NotDeclared("it does not say that a step can be undone")
     own = one_copy(moved(integrator), integrator)
-    worst = min(map(float, _ratios(_programs.weights(), own, integrator)))
+    worst = min(map(float, _ratios(_programs.weights(), own, integrator)[1:]))
     require(worst > _SINGULAR, f"a step is singular: its singular values span {worst:.1e}")
 
 
 @jax.jit
 def _ratios(params: Any, own: Any, integrator: Integrator) -> Any:
-    """Smallest over largest singular value of each step, of one token."""
+    """Smallest over largest singular value of each step, of one token; what is drawn is known."""
     x = _programs.start()[:1, :1]
     tokens = jnp.asarray(_programs.TOKENS)[:1, :1]
-    before = integrator.init(x, Context(0, own, None, tokens, _programs.N))
+    before = integrator.init(x, Context(0, own, key(), tokens, _programs.N))
     flat, back = ravel_pytree(before)
 
     def advance(flat: Any, item: Any) -> tuple[Any, Any]:
         index, mine = item
         field = Field(mine, None, _programs.apply)
-        ctx = Context(index, own, None, tokens, _programs.N)
+        ctx = Context(index, own, jax.random.fold_in(key(), index), tokens, _programs.N)
 
         def step(z: Any) -> Any:
             stream, state = back(z)

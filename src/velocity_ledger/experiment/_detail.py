@@ -1,7 +1,6 @@
 """All that is known of a variant."""
 
 import dataclasses as dc
-import math
 from collections.abc import Mapping
 from typing import Any
 

@@ -22,7 +22,7 @@ DECAY = 0.0066928509
 
 def _stepping_by(
     preconditioner: Preconditioner,
-    beta1: Number,
+    beta1: Number | None,
     gain: Scalar,
     start: str = "zero",
     decay: Number = 0.0,
@@ -58,7 +58,7 @@ def adamwformer(
 
 def rmsformer(beta2: Scalar = 0.5, gain: Scalar = LN2) -> Composition:
     """Learned RMSProp: `s = b2 s + (1 - b2) f^2; x += gamma LN(f / sqrt s)`."""
-    return _stepping_by(SecondMoment(Learned(beta2)), 0.0, gain)
+    return _stepping_by(SecondMoment(Learned(beta2)), None, gain)
 
 
 def muonformer(
@@ -70,7 +70,7 @@ def muonformer(
 
 def orthoformer(gain: Scalar = LN2, rows: int | None = None) -> Composition:
     """Muon without a memory: `x += gamma LN(orthogonalised f)`."""
-    return _stepping_by(Orthogonal(rows), 0.0, gain)
+    return _stepping_by(Orthogonal(rows), None, gain)
 
 
 def soapformer(
@@ -95,4 +95,4 @@ def shampooformer(
 
     `root="newton"` takes the inverse root as published, by 10 unconverged Newton steps.
     """
-    return _stepping_by(RightRoot(rows, root, Learned(beta2)), 0.0, gain)
+    return _stepping_by(RightRoot(rows, root, Learned(beta2)), None, gain)

@@ -50,7 +50,7 @@ REDUCTIONS: dict[str, tuple[Reduction, ...]] = {
         Reduction("debias=True", "ledger(debias=True)"),
         Reduction("start='bootstrap'", "ledger(start='bootstrap')"),
     ),
-    "coasting-ledger": (Reduction("", "ledger"),),
+    "coasting-ledger": (Reduction("mu=0", "plain"),),
     "gated-rk2": (Reduction("", "heun", _CLOSE, _HALVES),),
     "adamwformer": (Reduction("decay=1e-12", "adamformer"),),
     "adamformer": (Reduction("beta1=1e-9", "rmsformer", _CLOSE, _LITTLE),),
@@ -59,7 +59,7 @@ REDUCTIONS: dict[str, tuple[Reduction, ...]] = {
     "dynamic-hyper-connections": (Reduction("", "plain"),),
     "manifold-hyper-connections": (
         Reduction("scale=0, sharpness=60", "plain", _CLOSE, "four streams are summed"),
-        Reduction("streams=1, sharpness=60", "plain", _CLOSE, "a sigmoid of 60"),
+        Reduction("streams=1, scale=0, sharpness=60", "plain", _CLOSE, "a sigmoid of 60"),
     ),
     "denseformer": (Reduction("", "plain"), Reduction("dilation=2, period=2", "plain")),
     "bdia": (Reduction("gamma=0", "plain"), Reduction("gamma=.5", "plain", evaluated=True)),

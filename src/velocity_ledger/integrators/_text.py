@@ -228,6 +228,8 @@ def _check_kind(name: str, key: str, value: Any, default: Any, annotation: Any) 
     if isinstance(default, tuple) != isinstance(value, tuple):
         shape = "numbers in brackets, (0.5, 0.9)" if isinstance(default, tuple) else "one number"
         raise UserError(f"{name}: {key} is {shape}, got {value!r}")
+    if value is None and type(None) in typing.get_args(annotation):
+        return
     number = _is_number(value)
     if isinstance(default, bool) and not isinstance(value, bool):
         raise UserError(f"{name}: {key} is True or False, got {value!r}")

@@ -89,8 +89,13 @@ class HeavyBall(Momentum):
         return not vanishes(self.mu)
 
     def order(self, h: Any) -> int | None:
-        """1 where the gains of a field's output, over all later steps, add up to h."""
+        """1 where the gains of a field's output, over all later steps, add up to h.
+
+        2 for the midpoint rule, mu = -1, after a bootstrap.
+        """
         del h
+        if self.start == "bootstrap" and self.damped and self.mu == -1:
+            return 2
         average = self.damped and not isinstance(self.mu, Coefficient) and bool(self.mu < 1)
         return 1 if average else None
 

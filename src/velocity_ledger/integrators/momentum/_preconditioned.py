@@ -23,24 +23,27 @@ class Preconditioned(Momentum):
 
     LN is a LayerNorm over the width without bias, with a learned gain that starts at 1, one per
     `norm_per`; `norm=False` leaves it out. m starts as a ledger's velocity does; there is no bias
-    correction. beta1 = 0 has no first moment: Adam becomes RMSProp, Muon becomes Ortho, the
-    right-hand Shampoo loses its average. `decay` pulls the stream itself towards 0 (AdamW), and
-    moves it where all fields are 0.
+    correction. With beta1=None there is no first moment, m = g: Adam becomes RMSProp, Muon becomes
+    Ortho, the right-hand Shampoo loses its average. `decay` pulls the stream itself towards 0
+    (AdamW), and moves it where all fields are 0.
 
     Source: Gai et al. 2026, arXiv 2605.24425.
-    Raises `UserError` for another `norm_per` or `start`, or what is no preconditioner.
+    Raises `UserError` for another `norm_per` or `start`, a start without an average, or what is no
+    preconditioner.
     """
 
     start: str = "zero"
     norm: bool = True
     norm_per: str = "sub_update"
     preconditioner: Preconditioner = SecondMoment()
-    beta1: Number = 0.9
+    beta1: Number | None = 0.9
     gamma: Number = 1.0
     decay: Number = 0.0
 
     def __post_init__(self) -> None:
         check_start(self.start)
+        if self.beta1 is None and self.start != "zero":
+            raise UserError("without an average there is nothing to start: leave start out")
         if self.norm_per not in ("sub_update", "layer", "model"):
             raise UserError(f"norm_per is sub_update, layer or model, got {self.norm_per!r}")
         if not isinstance(self.preconditioner, Preconditioner):
@@ -58,7 +61,9 @@ class Preconditioned(Momentum):
         return self.preconditioner.amplifies
 
     def parameters(self, width: int) -> dict[str, Parameter]:
-        found = declare(beta1=self.beta1, gamma=self.gamma, decay=self.decay)
+        found = declare(gamma=self.gamma, decay=self.decay)
+        if self.beta1 is not None:
+            found |= declare(beta1=self.beta1)
         found |= self.preconditioner.parameters(width)
         if self.norm:
             per: Any = self.norm_per
@@ -66,19 +71,21 @@ class Preconditioned(Momentum):
         return found | declare_start(self.start, width)
 
     def init(self, x0: Float[Array, "*batch width"], ctx: Context) -> Any:
-        return start_velocity(self.start, x0, ctx), self.preconditioner.init(x0)
+        m = start_velocity(self.start, x0, ctx) if self.beta1 is not None else None
+        return m, self.preconditioner.init(x0)
 
     def transport(self, state: Any, move: Any) -> Any:
         # A second moment is no vector: it stays as it is.
         m, memory = state
-        return move(m), memory
+        return (move(m) if self.beta1 is not None else None), memory
 
     def update(self, field: Field, x: Any, state: Any, ctx: Context) -> tuple[Impulse, Any]:
         m, memory = state
-        beta = evaluate(self.beta1, "beta1", x, ctx)
         g = field(x)
-        m = beta * m + (1 - beta) * g
-        u, memory = self.preconditioner.apply(m, g, memory, ctx)
+        if self.beta1 is not None:
+            beta = evaluate(self.beta1, "beta1", x, ctx)
+            m = beta * m + (1 - beta) * g
+        u, memory = self.preconditioner.apply(m if self.beta1 is not None else g, g, memory, ctx)
         if self.norm:
             u = layer_norm(u, ctx.parameters["direction_norm"])
         direction = evaluate(self.gamma, "gamma", x, ctx) * u

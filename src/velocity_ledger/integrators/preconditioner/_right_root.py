@@ -1,6 +1,6 @@
 """Divide a token's matrix, on its right, by the root of its second moment."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +34,8 @@ class RightRoot(Preconditioner):
     eigenbasis; the published matrix is heads by head width, here as in `Orthogonal`.
     Raises `UserError` for rows that do not divide the width and for another root.
     """
+
+    amplifies: ClassVar[bool] = True  # an eigenvalue near the ridge by (1e-6)^(-1/2), 1000 times
 
     rows: int | None = None
     root: str = "eigh"

@@ -45,6 +45,11 @@ class HyperConnections(Integrator):
             if not isinstance(getattr(self, name), kind):
                 raise UserError(f"{name} is a {kind.__name__}, got {getattr(self, name)!r}")
 
+    @property
+    def rests(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A mean of copies is the copy, to the bit, where their number is a power of two."""
+        return self.connection.streams.bit_count() == 1
+
     def parameters(self, width: int) -> dict[str, Parameter]:
         return self.connection.parameters(width)
 
