@@ -10,10 +10,22 @@ from integrators import tiny_fields as tiny
 from velocity_ledger.integrators import Signs
 from velocity_ledger.record import States
 
+OPTIMIZER = "preconditioned(preconditioner={}, beta1=0), flat(), fixed()"
 # form, what it must equal, why not to the bit where it is not: of compositions, which have no name
 REDUCTIONS = [
     ("compose(look_ahead(mu=0, beta=.5, gamma=.5), flat(), fixed())", "ledger(mu=.5)", ""),
-]
+    (f"compose({OPTIMIZER.format('second_moment(beta2=1), norm=False')})", "plain", ""),
+    (f"compose({OPTIMIZER.format('right_root(beta2=1), norm=False')})", "plain",
+     "the ridge of 1e-6 under the root stays"),
+    ("compose(preconditioned(preconditioner=second_moment(beta2=1), beta1=.5), flat(), fixed())",
+     "compose(look_ahead(mu=0, beta=.5, gamma=.5, norm='read'), flat(), fixed())",
+     "the norm of a fused division rounds otherwise"),
+    ("compose(separate(adams_bashforth()), flat(), fixed())", "adams-bashforth", ""),
+    ("compose(two_stage(0.5, 0.5), flat(), fixed(), whole())", "heun",
+     "half of each is added before or after halving"),
+    ("leapfrog(h=.5)", "compose(heavy_ball(1., False), flat(), fixed(.25), whole())",
+     "h twice, not its square"),
+]  # fmt: skip
 
 
 def states(form, key=None):
