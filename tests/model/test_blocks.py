@@ -323,10 +323,12 @@ def test_values_are_mixed_with_the_first_layers():
     net = vl.GPT(dc.replace(SMALL, value_residual=True), vl.plain(), rngs=0)
     weights = net.export_weights()
     for part in ("kernel", "bias"):
-        weights[f"blocks.0.attention.value.{part}"] *= 0
+        name = f"blocks.0.attention.value.{part}"
+        weights[name] = weights[name] * np.float32(0)
     net.import_weights(weights)
     for part in ("kernel", "bias"):
-        weights[f"blocks.1.attention.value.{part}"] *= 0.5
+        name = f"blocks.1.attention.value.{part}"
+        weights[name] = weights[name] * np.float32(0.5)
     plain = vl.GPT(SMALL, vl.plain(), rngs=0)
     plain.import_weights(weights)
     np.testing.assert_allclose(logits(net), logits(plain), atol=1e-6)
