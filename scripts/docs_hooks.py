@@ -199,7 +199,7 @@ def _checks() -> str:
     import sys
 
     sys.path.append(str(SOURCE.parents[1] / "tests"))
-    from contract.planted import FAULTS
+    from contract.planted import FAULTS  # pyright: ignore[reportMissingImports]
     from velocity_ledger.contract import CHECKS, meaning, title
 
     lines = ["| check | what it means | planted faults that it catches |", "| --- | --- | --- |"]

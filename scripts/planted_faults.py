@@ -16,7 +16,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def main(words: list[str]) -> int:
-    from contract.planted import FAULTS
+    from contract.planted import FAULTS  # pyright: ignore[reportMissingImports]
     from velocity_ledger.contract import examine, title
 
     wanted = [word for word in words if not word.startswith("-")]

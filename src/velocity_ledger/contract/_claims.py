@@ -55,16 +55,17 @@ def _ratios(params: Any, own: Any, integrator: Integrator) -> Any:
     """Smallest over largest singular value of each step, of one token."""
     x = _programs.start()[:1, :1]
     tokens = jnp.asarray(_programs.TOKENS)[:1, :1]
-    before = integrator.init(x, Context(0, own, None, tokens, _programs.N))
+    before = integrator.init(x, Context(0, own, None, tokens, total=_programs.N))
     flat, back = ravel_pytree(before)
 
     def advance(flat: Any, item: Any) -> tuple[Any, Any]:
         index, mine = item
         field = Field(mine, None, _programs.apply)
-        ctx = Context(index, own, None, tokens, _programs.N)
+        ctx = Context(index, own, None, tokens, total=_programs.N)
 
         def step(z: Any) -> Any:
-            stream, state, _ = integrator.step(field, *back(z), ctx)
+            stream, state = back(z)
+            stream, state, _ = integrator.step(field, stream, state, ctx)
             return ravel_pytree((stream, state))[0]
 
         sizes = jnp.linalg.svd(jax.jacfwd(step)(flat), compute_uv=False)
