@@ -35,6 +35,11 @@ def told(stream, step, state, f, velocity=None):
     return stream + step, state, Info(increment=f, raw_step=step, step=step, velocity=velocity)
 
 
+def number(value: Any) -> Any:
+    """A scalar that is no coefficient here."""
+    return value
+
+
 class Halves(Integrator):
     """Its number is not the one that was given."""
 
@@ -71,8 +76,8 @@ class NeverUpdated(Integrator):
 
 class _NoMemory(HeavyBall):
     def update(self, field, x, state, ctx):
-        f = field(x)
-        v = 0.0 * state + (1 - self.mu) * f  # pyright: ignore
+        f, mu = field(x), number(self.mu)
+        v = 0.0 * state + (1 - mu) * f
         return Impulse(v, f, v), v
 
 
@@ -105,8 +110,8 @@ def ignores_depth():
 
 class _GainOfTheSquare(HeavyBall):
     def update(self, field, x, state, ctx):
-        f = field(x)
-        v = self.mu * state + (1 - self.mu**2) * f  # pyright: ignore
+        f, mu = field(x), number(self.mu)
+        v = mu * state + (1 - mu**2) * f
         return Impulse(v, f, v), v
 
 
@@ -118,7 +123,7 @@ def gain_of_the_square():
 class _LooksBehind(LookAhead):
     def update(self, field, x, state, ctx):
         f = field(x)
-        v = self.beta * state + self.gamma * f  # pyright: ignore
+        v = number(self.beta) * state + number(self.gamma) * f
         return Impulse(v, f, v), v
 
 
@@ -178,8 +183,8 @@ class TransposedMixing(Integrator):
 
 class _DoublePrecision(HeavyBall):
     def update(self, field, x, state, ctx):
-        f = field(x)
-        v = (self.mu * state + (1 - self.mu) * f).astype(jnp.float32)  # pyright: ignore
+        f, mu = field(x), number(self.mu)
+        v = (mu * state + (1 - mu) * f).astype(jnp.float32)
         return Impulse(v, f, v), v
 
 

@@ -12,7 +12,6 @@ from velocity_ledger.contract._finding import (
     Finding as Finding,
     NotDeclared as NotDeclared,
 )
-from velocity_ledger.contract._programs import forget as forget
 from velocity_ledger.contract._subject import Subject as Subject
 from velocity_ledger.contract._suite import (
     CHECKS as CHECKS,

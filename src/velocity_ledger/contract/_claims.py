@@ -56,13 +56,13 @@ def _ratios(params: Any, own: Any, integrator: Integrator) -> Any:
     """Smallest over largest singular value of each step, of one token; what is drawn is known."""
     x = _programs.start()[:1, :1]
     tokens = jnp.asarray(_programs.TOKENS)[:1, :1]
-    before = integrator.init(x, Context(0, own, key(), tokens, _programs.N))
+    before = integrator.init(x, Context(0, own, key(), tokens, total=_programs.N))
     flat, back = ravel_pytree(before)
 
     def advance(flat: Any, item: Any) -> tuple[Any, Any]:
         index, mine = item
         field = Field(mine, None, _programs.apply)
-        ctx = Context(index, own, jax.random.fold_in(key(), index), tokens, _programs.N)
+        ctx = Context(index, own, jax.random.fold_in(key(), index), tokens, total=_programs.N)
 
         def step(z: Any) -> Any:
             stream, state = back(z)

@@ -120,7 +120,7 @@ def _rebuilt(build: Callable[..., Any], name: str, default: Any) -> Any:
 def _memories(subject: Subject) -> list[str]:
     """The names of the arrays of stream and state that can be moved: those of floats."""
     own = one_copy(moved(subject.integrator), subject.integrator)
-    ctx = Context(0, own, None, jnp.asarray(_programs.TOKENS), _programs.N)
+    ctx = Context(0, own, None, jnp.asarray(_programs.TOKENS), total=_programs.N)
     shapes = jax.eval_shape(lambda x: subject.integrator.init(x, ctx), _programs.start())
     return [
         f"{part}{jax.tree_util.keystr(where)}"

@@ -34,12 +34,14 @@ def keeps_structure(subject: Subject) -> None:
 
         before, after, out = jax.eval_shape(whole, _programs.start(dtype))
         told = [jax.tree.map(lambda a: (a.shape, str(a.dtype)), tree) for tree in (before, after)]
-        require(told[0] == told[1], f"in {np.dtype(dtype).name}: {told[0]} becomes {told[1]}")
+        require(told[0] == told[1], f"in {jnp.dtype(dtype).name}: {told[0]} becomes {told[1]}")
         for name, array in zip(("position", "readout", "step"), out, strict=True):
             shape = (_programs.BATCH, _programs.TIME, _programs.WIDTH)
             kept = array.shape == shape and array.dtype == dtype
-            stream = f"a {np.dtype(dtype).name} stream"
-            require(kept, f"the {name} of {stream} is {array.dtype}{array.shape}")
+            require(
+                kept,
+                f"the {name} of a {jnp.dtype(dtype).name} stream is {array.dtype}{array.shape}",
+            )
 
 
 def finite_everywhere(subject: Subject) -> None:

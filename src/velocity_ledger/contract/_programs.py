@@ -233,9 +233,3 @@ def gradients(
         x = _precise(start() if x is None else x, integrator.amplifies)
         (value, seen), found = _gradients(params, own, x, TOKENS, integrator)
     return value, seen, dict(zip(("weights", "own"), found, strict=True))
-
-
-def forget() -> None:
-    """Drop what is compiled, as after a change of the code behind it."""
-    _path.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
-    _gradients.clear_cache()  # pyright: ignore[reportAttributeAccessIssue]
