@@ -130,8 +130,10 @@ def _recorded(
     """The same, of a conversion that has begun."""
     manifest = read_manifest(out)
     record = manifest.get(CONVERTED_FROM)
-    if not isinstance(record, dict) or "schedule" not in record:
+    if record is None:
         raise UserError(f"{out} was not made by convert: choose another --out")
+    if not {"bundle", "cell", "seed", "integrator", "sha256", "schedule"} <= record.keys():
+        raise UserError(f"{out / MANIFEST} is damaged ({CONVERTED_FROM}): restore it")
     if pathlib.Path(path).resolve() != pathlib.Path(record["bundle"]):
         raise UserError(f"{out} was begun from {record['bundle']}, not {path}")
     variant, _, seed = cell.rpartition("/")

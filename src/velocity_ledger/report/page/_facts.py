@@ -114,6 +114,7 @@ def facts(bundle: Bundle) -> list[Facts]:
                 }
             ),
         ),
+        Facts("Converted from", _items(_mapping(m.get("converted_from")))),
         Facts("Corpus", _items(corpus)),
         Facts("Device", _items(_mapping(m.get("device")))),
         Facts("Environment", _items(_mapping(m.get("environment")))),
