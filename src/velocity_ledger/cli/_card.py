@@ -40,7 +40,10 @@ def card(row: Mapping[str, Any]) -> str:
     )
     response = row["impulse_response"]
     n = len(response["gain"])
-    say("gain", [f"of f_1 ... f_{n} in x_{n}:{_bars(response['gain'])}", *_figures(response["gain"])])
+    say(
+        "gain",
+        [f"of f_1 ... f_{n} in x_{n}:{_bars(response['gain'])}", *_figures(response["gain"])],
+    )
     say("path", [f"of x_0 ... x_{n} after a unit push f_1:{_bars(response['path'])}"])
     say("", _figures(response["path"]))
     if not response["linear"]:
