@@ -104,7 +104,10 @@ def _entry(name: str) -> str:
     times = integrator.evaluations
     often = "once" if times == 1 else f"{times} times"
     undone = "can" if integrator.invertible else "cannot"
-    facts.append(f"**Each field** is evaluated {often}; a step {undone} be undone.")
+    reads = "norm(x)" if integrator.pre_norm else "x as it is"
+    facts.append(
+        f"**Each field** reads {reads} and is evaluated {often}; a step {undone} be undone."
+    )
     if sources(name):
         links = ", ".join(f"[{_key(paper)}](#{_key(paper)})" for paper in sources(name))
         facts.append(f"**Sources** {links}.")
@@ -126,11 +129,11 @@ def _entry(name: str) -> str:
 def _equation(said: Any) -> str:
     if not said.tex():
         return "```text\n" + "\n".join(said.text()) + "\n```"
+    # `aligned` is not known to the converter.
     lines = [re.sub(r" (=|\\leftarrow) ", r" &\1 ", line, count=1) for line in said.tex()]
-    # Fields first, and apart from what is done with them.
     block = " \\\\\n".join(lines)
     notes = "".join(f"- {_escaped(note)}\n" for note in said.notes)
-    return f"$$\\begin{{aligned}}\n{block}\n\\end{{aligned}}$$" + (f"\n\n{notes}" if notes else "")
+    return f"$$\\begin{{split}}\n{block}\n\\end{{split}}$$" + (f"\n\n{notes}" if notes else "")
 
 
 def _escaped(note: str) -> str:
@@ -155,35 +158,28 @@ def _sentence(part: type) -> str:
 
 
 @functools.cache
-def _gain(name: str) -> tuple[float, ...]:
-    import velocity_ledger as vl
-
-    return tuple(float(g) for g in vl.impulse_response(vl.parse(name), N))
-
-
-@functools.cache
-def _linear(name: str) -> bool:
-    """Whether a response is that of any state."""
+def _gain(name: str) -> tuple[tuple[float, ...], bool]:
+    """Gains, and whether they are those of any state."""
     import numpy as np
 
     import velocity_ledger as vl
 
-    elsewhere = vl.impulse_response(vl.parse(name), N, at=0.5)
-    return bool(np.allclose(elsewhere, _gain(name), rtol=1e-4, atol=1e-6))
+    gain, elsewhere = vl.impulse_response(vl.parse(name), N, at=(1.0, 0.5))
+    return tuple(map(float, gain)), bool(np.allclose(elsewhere, gain, rtol=1e-4, atol=1e-6))
 
 
 def picture(name: str) -> str:
     """The impulse response of a named integrator as a figure with a caption, in the page's colours."""
-    gains = _gain(name)
+    gains, linear = _gain(name)
     told = " ".join(f"{gain + 0.0:.3g}" for gain in gains)
-    where = "" if _linear(name) else "; linearised where every field pushes along the stream"
+    where = "" if linear else " Linearised where every field pushes along the stream."
     alt = f"Gain of each of {N} sub-updates in the final state under {name}: {told}."
     drawn = _svg(name, gains).replace(
         "<svg ", f'<svg role="img" aria-label="{html.escape(alt)}" ', 1
     )
     return (
-        f'<figure class="response">{drawn}<figcaption>Gain of f<sub>k</sub> in x<sub>{N}</sub>, '
-        f"k = 1 to {N}: {told}{where}. Thin: plain.</figcaption></figure>"
+        f'<figure class="response">{drawn}'
+        f"<figcaption>Thin line: plain.{where}</figcaption></figure>"
     )
 
 
@@ -198,7 +194,7 @@ def _svg(name: str, gains: tuple[float, ...]) -> str:
         mpl.rcParams |= {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}
         made = _style.figure(4.2, 1.9)
         axes = made.subplots()
-        axes.plot(k, _gain("plain"), color=_PLAIN, linewidth=1.0)
+        axes.plot(k, _gain("plain")[0], color=_PLAIN, linewidth=1.0)
         axes.plot(k, gains, color=_LINE, marker="o", markersize=4)
         axes.set_xlabel("sub-update k", color=_INK)
         axes.set_ylabel(r"gain of $f_k$ in $x_n$", color=_INK, parse_math=True)

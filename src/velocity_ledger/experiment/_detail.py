@@ -63,8 +63,7 @@ def _more(
 
 def response(integrator: Integrator, n: int) -> dict[str, Any]:
     """Return gains, path and whether they are those of any state."""
-    gain = impulse_response(integrator, n)
-    elsewhere = impulse_response(integrator, n, at=0.5)
+    gain, elsewhere = impulse_response(integrator, n, at=(1.0, 0.5))
     return {
         "gain": [float(g) for g in gain],
         "path": [float(p) for p in impulse_response(integrator, n, kind="path")],

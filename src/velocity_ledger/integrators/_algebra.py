@@ -5,6 +5,7 @@ call, with a space between them a product. `v'` is the new v, `|x|` a norm, `^` 
 """
 
 import ast
+import contextlib
 import dataclasses as dc
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -133,7 +134,8 @@ def simplified(tree: ast.expr) -> ast.expr:
     a, b = simplified(tree.left), simplified(tree.right)
     p, q = _number(a), _number(b)
     if p is not None and q is not None:
-        return number(_OPERATIONS[type(tree.op)](p, q))
+        with contextlib.suppress(ZeroDivisionError):
+            return number(_OPERATIONS[type(tree.op)](p, q))
     if isinstance(tree.op, ast.Add):
         if p == 0:
             return b
@@ -148,7 +150,7 @@ def simplified(tree: ast.expr) -> ast.expr:
             return simplified(ast.UnaryOp(ast.USub(), b))
     if isinstance(tree.op, ast.Mult):
         if p == 0 or q == 0:
-            return number(0)
+            return number(0.0)
         if p == 1:
             return b
         if q == 1:

@@ -15,11 +15,7 @@ from velocity_ledger.integrators._value import Value
 from velocity_ledger.integrators.coefficient import Coefficient
 
 _LINE = re.compile(r"^(F\(x\)|[A-Za-z_]\w*'*) *(=|->) *(.+)$")
-_FIELDS = {
-    "a": ("attention", r"\mathrm{attention}"),
-    "m": ("MLP", r"\mathrm{MLP}"),
-    "m2": ("second MLP", r"\mathrm{second\ MLP}"),
-}
+_FIELDS = {"a": "attention", "m": "MLP", "m2": "second MLP"}
 _GLOSSARY = {
     "P": "P(x, y) = y - (x . y) x / |x|^2 is the part of y that is tangent at x",
     "LN": "LN is a LayerNorm over the width without bias, with a learned gain",
@@ -58,16 +54,9 @@ class Equation:
         return [*shown, *self.verbatim, *self.notes]
 
     def tex(self) -> list[str]:
-        """Return the lines as TeX, without the notes; none where the equation is verbatim."""
+        """Return the lines as TeX, without notes and what a and m are; none for a verbatim one."""
         shown = []
         if self.fields:
-            reads = r"\mathrm{norm}(x)" if self.normed else "x"
-            shown.append(
-                r", \quad ".join(
-                    f"{_algebra.symbol(k)}(x) = {_FIELDS[k][1]}({reads})"
-                    for k in _used(self.fields)
-                )
-            )
             parts = r",\ \text{then}\ ".join(_algebra.tex(f.value) for f in self.fields)
             shown.append(f"F(x) = {parts}")
         for line in self.lines:
@@ -334,7 +323,7 @@ def _used(fields: Sequence[Line]) -> list[str]:
 
 def _header(fields: Sequence[Line], normed: bool) -> str:
     reads = "norm(x)" if normed else "x"
-    return ",  ".join(f"{k}(x) = {_FIELDS[k][0]}({reads})" for k in _used(fields))
+    return ",  ".join(f"{k}(x) = {_FIELDS[k]}({reads})" for k in _used(fields))
 
 
 def _when_tex(when: str) -> str:

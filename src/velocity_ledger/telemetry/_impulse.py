@@ -1,6 +1,7 @@
 """What one push does to the rest of the path: the impulse response of an integrator."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, SupportsFloat
 
 import jax
@@ -23,9 +24,9 @@ def impulse_response(
     n: int,
     *,
     kind: Literal["gain", "path"] = "gain",
-    at: SupportsFloat = 1.0,
+    at: SupportsFloat | Sequence[float] = 1.0,
     parameters: Mapping[str, Any] | None = None,
-) -> Float[np.ndarray, " points"]:
+) -> Float[np.ndarray, "*states points"]:
     """How much of a push at one sub-update is in the stream later: n gains, or n + 1 places.
 
     The fields are constants, f_k(x) = at e + s_k t, so that nothing but the integrator carries a
@@ -38,9 +39,9 @@ def impulse_response(
     For a ledger gain[k - 1] = h (1 - mu^(n-k+1)) and path[j] = h (1 - mu^j), for plain both are h.
     An update that is linear in its fields has one response. Another one, on a sphere or with a norm
     of the velocity, is linearised where every field outputs `at` e, in the direction of the stream
-    itself, and what is measured is tangential. Learned parameters have their initial values, or
+    itself, and what is measured is tangential; several `at` give one row each. Learned parameters have their initial values, or
     those in `parameters`: `[n, *shape]`, or `[*shape]` for what is learned per model. Computed by
-    forward differentiation in float32.
+    forward differentiation, in float32.
 
     Raises `UserError` for n below 1 and for parameters that are not those declared.
     """
@@ -49,11 +50,10 @@ def impulse_response(
     if kind not in ("gain", "path"):
         raise UserError(f"an impulse response is a gain or a path, got {kind!r}")
     own = _parameters(integrator, n, parameters)
-    if kind == "gain":
-        found = _gains(integrator, own, jnp.float32(at))
-    else:
-        found = _path(integrator, own, jnp.float32(at))
-    return np.asarray(found)
+    sizes = jnp.asarray(at, jnp.float32)
+    gain, path = _responses(integrator, own, jnp.atleast_1d(sizes))
+    found = np.asarray(gain if kind == "gain" else path)
+    return found if sizes.ndim else found[0]
 
 
 def _parameters(
@@ -90,31 +90,27 @@ def _directions() -> tuple[Array, Array]:
     return 1.0 - 2.0 * (place % 2), 1.0 - 2.0 * (place // 2 % 2)
 
 
-def _run(
-    integrator: Integrator, own: tuple[dict[str, Array], ...], at: Array, pushes: Array
-) -> tuple[Array, Array]:
-    """What the head reads and the positions, along t."""
+def _responses(
+    integrator: Integrator, own: tuple[dict[str, Array], ...], at: Float[Array, " states"]
+) -> tuple[Float[Array, "states n"], Float[Array, "states places"]]:
+    """Gains and path. Each push has a row of the batch, and rows do not see each other.
+
+    Not compiled: a program for each of many integrators would cost far more than it saves.
+    """
     e, t = _directions()
-    kinds = integrator.splitting.kinds
-    updates = [
-        SubUpdate(Field(at * e + pushes[k] * t, None, _constant), own[k], kinds[k % len(kinds)])
-        for k in range(len(own))
-    ]
-    layers: list[Layer] = [
-        tuple(updates[k : k + len(kinds)]) for k in range(0, len(updates), len(kinds))
-    ]
-    x, recorded = run_layers(layers, e, integrator, record=States())
-    return x @ t / _WIDTH, recorded["x"] @ t / _WIDTH
+    n, kinds = len(own), integrator.splitting.kinds
+    rows = jnp.eye(n)
 
+    def run(size: Array) -> tuple[Array, Array]:
+        updates = [
+            SubUpdate(Field(base + size * rows[k][:, None] * t, None, _constant), own[k], kind)
+            for k, kind in zip(range(n), itertools.cycle(kinds), strict=False)
+        ]
+        layers: list[Layer] = [tuple(updates[k : k + len(kinds)]) for k in range(0, n, len(kinds))]
+        x, recorded = run_layers(layers, x0, integrator, record=States())
+        return x, recorded["x"]
 
-# Not compiled: a program for each of many integrators would cost far more than it saves.
-def _gains(integrator: Integrator, own: tuple[dict[str, Array], ...], at: Array) -> Array:
-    return jax.jacfwd(lambda pushes: _run(integrator, own, at, pushes)[0])(jnp.zeros(len(own)))
-
-
-def _path(integrator: Integrator, own: tuple[dict[str, Array], ...], at: Array) -> Array:
-    def run(pushes: Array) -> Array:
-        return _run(integrator, own, at, pushes)[1]
-
-    none = jnp.zeros(len(own))
-    return jax.jvp(run, (none,), (none.at[0].set(1.0),))[1]
+    base = jnp.broadcast_to(at[:, None, None] * e, (len(at), n, _WIDTH))
+    x0 = jnp.broadcast_to(e, base.shape)
+    _, (x, positions) = jax.jvp(run, (jnp.float32(0),), (jnp.float32(1),))
+    return x @ t / _WIDTH, (positions[:, :, 0] @ t / _WIDTH).T

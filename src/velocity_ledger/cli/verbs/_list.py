@@ -4,6 +4,7 @@ import dataclasses as dc
 import json as _json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from velocity_ledger._table import aligned
 from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
@@ -33,31 +34,63 @@ class List(Settings):
         if self.json:
             print(_json.dumps(rows, indent=2, allow_nan=False))
             return 0
-        plain = rows[0]
-        lines: list[tuple[str, ...]] = [
-            ("name", "momentum", "geometry", "step scale", "splitting", "learns",
-             "parameters more", "FLOPs", "memory", "invertible", "source")
-        ]  # fmt: skip
-        for row in rows:
-            cut = row["composition"]
-            more = row["parameters"] - plain["parameters"]
-            lines.append(
-                (
-                    row["variant"],
-                    *(_short(cut.get(a)) for a in ("momentum", "geometry", "step_scale")),
-                    _short(cut.get("splitting")),
-                    ", ".join(row["learned"]) or "-",
-                    f"{more:+,}" if more else "-",
-                    f"{row['flops_per_step'] / plain['flops_per_step']:.2f} x",
-                    f"{row['memory_bytes'] / 2**20:,.0f} MiB",
-                    "yes" if row["invertible"] else "no",
-                    ", ".join(re.findall(r"@\w+\{(\w+),", "".join(row["sources"]))) or "-",
-                )
-            )
-        print(aligned(lines, left=6))
+        print(_listed(rows, _families()))
         return 0
 
 
-def _short(part: str | None) -> str:
-    """A part without its arguments, but for those that make it another."""
-    return "its own" if part is None else part.partition("(")[0]
+def _families() -> dict[str, list[str]]:
+    """The names, by the axis that they are about."""
+    from velocity_ledger.integrators import FAMILIES, family, names, parse
+
+    found: dict[str, list[str]] = {axis: [] for axis in FAMILIES}
+    for name in names():
+        found[family(parse(name))].append(name)
+    return {axis: mine for axis, mine in found.items() if mine}
+
+
+def _listed(rows: Sequence[dict[str, Any]], families: dict[str, list[str]]) -> str:
+    by_name = {row["variant"]: row for row in rows}
+    plain = by_name["plain"]
+    head = ("name", "made of", "learns", "parameters", "FLOPs", "memory", "undone", "source")
+    lines: list[tuple[str, ...]] = [head]
+    starts: dict[int, str] = {}
+    for family, names in families.items():
+        starts[len(lines)] = family.replace("_", " ")
+        lines += [_line(by_name[name], plain) for name in names]
+    text = aligned(lines, left=3).splitlines()
+    shown = text[:2]
+    for k, row in enumerate(text[2:], start=1):
+        if k in starts:
+            shown += ["", f"[{starts[k]}]"]
+        shown.append(row)
+    return "\n".join([*shown, "", *_NOTES])
+
+
+_NOTES = (
+    "made of: the choices that are not plain's (Euler, flat, h = 1, attention and MLP in turn).",
+    "parameters: more than plain's. FLOPs and memory of training: over plain's. undone: whether a",
+    "step can be. `velocity-ledger describe NAME` tells all of one; `--json` all of all.",
+)
+
+
+def _line(row: dict[str, Any], plain: dict[str, Any]) -> tuple[str, ...]:
+    chosen = {axis: part.partition("(")[0] for axis, part in row["composition"].items()}
+    usual = {axis: part.partition("(")[0] for axis, part in plain["composition"].items()}
+    other = [part for axis, part in chosen.items() if part != usual[axis]]
+    more = row["parameters"] - plain["parameters"]
+    return (
+        row["variant"],
+        ", ".join(other) or ("-" if chosen else "its own rule"),
+        ", ".join(row["learned"]) or "-",
+        f"{more:+,}" if more else "-",
+        f"{row['flops_per_step'] / plain['flops_per_step']:.2f} x",
+        f"{row['memory_bytes'] / plain['memory_bytes']:.2f} x",
+        "yes" if row["invertible"] else "no",
+        _papers(row["sources"]),
+    )
+
+
+def _papers(sources: Sequence[str]) -> str:
+    """The first paper's key, and how many more there are."""
+    keys = re.findall(r"@\w+\{(\w+),", "".join(sources))
+    return "-" if not keys else keys[0] + (f" +{len(keys) - 1}" if len(keys) > 1 else "")
