@@ -1,9 +1,11 @@
-"""Shared set-up: a compilation cache, so that a second run of the suite compiles nothing."""
+"""Shared set-up: a compilation cache, files in memory, and the long files first."""
 
 import os
 import pathlib
+import shutil
 import signal
 import tempfile
+from collections import Counter
 
 # A suite started in the background inherits that SIGINT is ignored, and so would every command
 # that a test interrupts.
@@ -15,3 +17,34 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Every file of a run is synced, for which a disk takes tens of milliseconds, thousands of times.
+_MEMORY = pathlib.Path("/dev/shm")
+if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+_TESTS = pathlib.Path(__file__).resolve().parent
+_LONG = (
+    "experiment/test_run.py",
+    "training/test_kills.py",
+    "training/test_train.py",
+    "report/test_figures.py",
+    "report/test_motion.py",
+    "report/test_render.py",
+    "model/test_generate.py",
+    "cli/test_verbs.py",
+    "exchange/test_published.py",
+    "experiment/test_samples.py",
+    "examples/test_corpus_to_finding.py",
+    "docs/test_pages.py",
+)
+"""What takes longest, whatever the number of its tests: begun last, one would be waited for."""
+
+
+def pytest_collection_modifyitems(items):
+    places = {_TESTS / name: place for place, name in enumerate(_LONG)}
+    gone = [str(path) for path in places if not path.is_file()]
+    assert not gone, f"no such file: {', '.join(gone)}"
+    sizes = Counter(item.path for item in items)
+    # Sorting is stable: within a file all stays as it is.
+    items.sort(key=lambda item: (places.get(item.path, len(places)), -sizes[item.path], item.path))

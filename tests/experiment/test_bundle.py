@@ -1,5 +1,8 @@
 """A bundle opened: tree, padded view, tables; half done too."""
 
+import gc
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -162,6 +165,21 @@ def test_a_cell_that_is_not_laid_out_as_one_is_damaged(synthetic, wrong):
     with pytest.raises(UserError, match=rf"data\.nc is damaged \(({what})\): restore it") as told:
         _ = open_bundle(folder).datasets
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("place", [70, 100, 31_502])
+def test_damage_is_told_in_one_line_and_h5netcdf_adds_none(synthetic, place, monkeypatch):
+    folder = synthetic(states=lambda v, s: "finished" if (v, s) == ("plain", 0) else "pending")
+    file = folder / "cells" / "plain" / "0" / "data.nc"
+    content = bytearray(file.read_bytes())
+    content[place] ^= 255
+    file.write_bytes(content)
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    with pytest.raises(UserError, match=r"data\.nc is damaged: restore it"):
+        _ = open_bundle(folder).datasets
+    gc.collect()
+    assert said == []
 
 
 def test_means_and_quantities_of_ones_own_are_as_they_should_be(synthetic):

@@ -11,11 +11,19 @@ import pytest
 import xarray as xr
 
 from report.gifs import frames, taken_apart
+from report.pages import Reader
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import open_bundle
+from velocity_ledger.report import write_page
 from velocity_ledger.report._data import facts
 from velocity_ledger.report._style import style
-from velocity_ledger.report.motion import _one_step, _path_forming, not_drawn, write_animations
+from velocity_ledger.report.motion import (
+    _one_step,
+    _path_forming,
+    _write,
+    not_drawn,
+    write_animations,
+)
 from velocity_ledger.report.motion._walk import walks
 
 FLAT = {"geometry": "Flat()", "step_scale": "Fixed(h=1.0)"}
@@ -69,7 +77,7 @@ def amend(folder, f):
     path.write_text(json.dumps(manifest), encoding="utf-8")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def make(bundle_of):
     """Return a maker of bundles whose manifests have axes and whose cells know directions."""
 
@@ -86,6 +94,13 @@ def make(bundle_of):
         return folder
 
     return make
+
+
+@pytest.fixture(scope="module")
+def filmed(make):
+    """A run of twelve cells and its pictures, drawn once at their full length."""
+    folder = make(layers=6, checkpoints=(0, 60), validations=240)
+    return folder, write_animations(open_bundle(folder), folder / "figures")
 
 
 @pytest.fixture
@@ -116,10 +131,9 @@ def chosen(folder):
 # ----------------------------------------------------------------- the files
 
 
-def test_both_pictures_of_a_run(make, tmp_path):
-    """The whole thing once, at its full length."""
-    written = write_animations(open_bundle(make(seeds=(0,), layers=6)), tmp_path / "new" / "here")
-    assert written == [tmp_path / "new" / "here" / name for name in NAMES]
+def test_both_pictures_of_a_run(filmed):
+    folder, written = filmed
+    assert written == [folder / "figures" / name for name in NAMES]
     for path, moving, hold in zip(written, (9000, 8000), (2200, 2200), strict=True):
         gif = taken_apart(path)
         assert gif.loop == 0 and gif.own_palettes == 0
@@ -142,6 +156,24 @@ def test_both_pictures_of_a_run(make, tmp_path):
         for frame in shown:
             assert (frame[:6] == 255).all() and (frame[:, :20] == 255).all()
             assert (frame[:, -6:] == 255).all()
+
+
+def test_a_page_with_its_films_is_below_eight_megabytes(filmed, monkeypatch):
+    path, films = filmed
+    for cell in path.glob("cells/*/*"):
+        record = {"prompt": "ROMEO:\n", "text": "To be, or not to be. " * 100, "step": 1}
+        (cell / "sample.json").write_text(json.dumps(record), encoding="utf-8")
+    assert len(open_bundle(path).cells) == 12
+    # They are those that were drawn.
+    monkeypatch.setattr(_write, "_draw", None)
+    assert write_page(path) == path / "report.html"
+    size = (path / "report.html").stat().st_size
+    assert sum(4 * film.stat().st_size // 3 for film in films) < size < 8_000_000
+    assert all(film.stat().st_size > 100_000 for film in films)
+    read = Reader((path / "report.html").read_text(encoding="utf-8"))
+    assert len([i for i in read.named("img") if i["src"].startswith("data:image/gif")]) == 2
+    assert all(len(i["alt"]) > 40 for i in read.named("img"))
+    assert {p.name for p in path.iterdir()} == {"manifest.json", "cells", "figures", "report.html"}
 
 
 def test_times_are_those_that_are_written(make, tmp_path, brief):

@@ -51,6 +51,8 @@ class Collected:
     contradictions: list[str] = dc.field(default_factory=list)
     strange_arrays: list[dict[str, Any]] = dc.field(default_factory=list)
     strange_json: dict[str, Any] = dc.field(default_factory=dict)
+    _texts: dict[str, str] = dc.field(default_factory=dict)
+    """By spelling; the configuration, on which they depend, is read before any is asked for."""
 
     def cell(self, spelled: str, seed: int) -> Cell:
         """The cell of a spelling and a seed."""
@@ -60,6 +62,11 @@ class Collected:
 
     def text(self, spelled: str) -> str:
         """The text form that a spelling stands for."""
+        if spelled not in self._texts:
+            self._texts[spelled] = self._text(spelled)
+        return self._texts[spelled]
+
+    def _text(self, spelled: str) -> str:
         named = self.said.fields.get("variants", {}).get(spelled)
         if named:
             return named

@@ -108,7 +108,12 @@ def read_cell(path: pathlib.Path) -> xr.Dataset:
 
     Raises `UserError` where the file is damaged, or is not laid out as a cell is.
     """
+    import h5py
+
     try:
+        with h5py.File(path) as file:
+            # Where this fails, h5netcdf would too, and print a traceback of its own at its end.
+            file.attrs.get("_nc3_strict")
         data = xr.load_dataset(path, engine="h5netcdf")
     except _DAMAGED as error:
         raise UserError(f"{path} is damaged: restore it, or run the cell again") from error
