@@ -84,8 +84,11 @@ def variables(tree: ast.expr) -> list[str]:
 def calls(tree: ast.expr, function: str) -> Iterator[ast.Call]:
     """Yield the calls of a function."""
     for node in ast.walk(tree):
-        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        if named and node.func.id == identifier(function):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == identifier(function)
+        ):
             yield node
 
 
