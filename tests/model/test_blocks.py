@@ -242,7 +242,8 @@ def test_norm_scaling_is_a_smaller_gain_of_the_norm():
     for layer in range(SMALL.layers):
         for field in ("attention", "mlp"):
             for part in ("scale", "bias"):
-                weights[f"blocks.{layer}.{field}.norm.{part}"] *= np.float32((layer + 1) ** -0.5)
+                name = f"blocks.{layer}.{field}.norm.{part}"
+                weights[name] = weights[name] * np.float32((layer + 1) ** -0.5)
     plain = vl.GPT(SMALL, vl.plain(), rngs=1)
     plain.import_weights(weights)
     np.testing.assert_allclose(logits(plain), logits(scaled), atol=1e-5)
