@@ -79,8 +79,8 @@ def main() -> None:
     rows = {name: [_case(name, seed, more, options) for seed in seeds] for name in CASES}
     bundle = open_bundle(source)
     losses = [cell.best_val for cell in bundle.cells if cell.best_val is not None]
-    named, of = bundle.manifest["corpus"]["name"], " ".join(map(str, seeds))
-    print(f"text: {named}; seeds {of}; mu {options.mu:g}")
+    text, named = bundle.manifest["corpus"]["name"], " ".join(map(str, seeds))
+    print(f"text: {text}; seeds {named}; mu {options.mu:g}")
     print(f"plain, trained for {options.steps:,} steps: {np.mean(losses):.3f}\n")
     print(f"| {options.more:,} more steps | before | worst | on arrival | best |")
     print("| --- | --- | --- | --- | --- |")
