@@ -125,13 +125,15 @@ def read_cell(path: pathlib.Path) -> xr.Dataset:
 
 def _wrong(data: xr.Dataset) -> str | None:
     """The first variable or dimension that no cell has; None where all is as it should be."""
-    steps = data.coords.get("checkpoint")
-    if steps is None or len(np.unique(steps.values)) != steps.size:
+    # `get` would make up a coordinate for a dimension without one.
+    if "checkpoint" not in data.coords:
         return "checkpoint"
     for name in _COUNTS:
-        count = data.coords.get(name)
+        count = data[name] if name in data.coords else None
         if count is not None and (count.dims != (name,) or count.dtype.kind not in "iu"):
             return name
+    if len(np.unique(data["checkpoint"].values)) != data.sizes["checkpoint"]:
+        return "checkpoint"
     for name in ("sub_update", "token"):
         if data.sizes.get(name) == 0:
             return name

@@ -59,7 +59,6 @@ class Sample(Computing):
             if not begun:
                 raise UserError(f"{self.run} has no weights yet: train first, then sample")
             cell = begun[0]
-            print(f"cell {cell}", file=sys.stderr)
         ids = vocabulary.encode(prompt)
         need_device(self.device)
         import numpy as np
@@ -74,6 +73,8 @@ class Sample(Computing):
             top_k=self.top_k,
             seed=self.seed,
         )
+        if self.cell is None:
+            print(f"cell {cell}", file=sys.stderr)
         if isinstance(sys.stdout, io.TextIOWrapper):
             # The text is what it is, whatever the locale.
             sys.stdout.reconfigure(encoding="utf-8")
