@@ -280,7 +280,7 @@ _CONDITION = (
 
 
 def _written(part: Any) -> list[Line]:
-    """All lines of the docstring's equations; raises `SyntaxError` for one that is no assignment."""
+    """All lines of a docstring's equations; raises `SyntaxError` for what is no assignment."""
     found = []
     for text in _statements(part):
         told, _, aside = (piece.strip() for piece in re.split(r"(\s{3,}|$)", text, maxsplit=1))

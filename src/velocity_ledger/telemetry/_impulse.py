@@ -39,9 +39,9 @@ def impulse_response(
     For a ledger gain[k - 1] = h (1 - mu^(n-k+1)) and path[j] = h (1 - mu^j), for plain both are h.
     An update that is linear in its fields has one response. Another one, on a sphere or with a norm
     of the velocity, is linearised where every field outputs `at` e, in the direction of the stream
-    itself, and what is measured is tangential; several `at` give one row each. Learned parameters have their initial values, or
-    those in `parameters`: `[n, *shape]`, or `[*shape]` for what is learned per model. Computed by
-    forward differentiation, in float32.
+    itself, and what is measured is tangential; several `at` give one row each. Learned parameters
+    have their initial values, or those in `parameters`: `[n, *shape]`, or `[*shape]` for what is
+    learned per model. Computed by forward differentiation, in float32.
 
     Raises `UserError` for n below 1 and for parameters that are not those declared.
     """

@@ -31,8 +31,9 @@ class LedgerGain(Coefficient):
 
         s = h (1 - mu^(n - k))
 
-    at k = 0..n-1: the damped heavy ball of zero start writes x_n = x_0 + sum_k s_k f_k. As the step scale of an Euler it is the ledger's control: the same share of
-    every block, without a memory. mu = 0 gives h.
+    at k = 0..n-1: the damped heavy ball of zero start writes x_n = x_0 + sum_k s_k f_k. As the step
+    scale of an Euler it is the ledger's control: the same share of every block, without a memory.
+    mu = 0 gives h.
     """
 
     mu: Scalar = 0.9

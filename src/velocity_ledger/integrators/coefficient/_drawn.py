@@ -15,9 +15,9 @@ class Drawn(Coefficient):
 
         s = sign (centre + spread u)    sign = +-1 and -1 < u < 1, drawn once and for all
 
-    It is the same in training and evaluation, from `seed` and k alone. Its mean over draws is 0, as "midpoint (a)" asks (Gal et al. 2025, arXiv
-    2512.02056, equation 3.6, which gives no distribution; +-1 with a spread of 1/2 is the reading
-    of a public re-implementation).
+    It is the same in training and evaluation, from `seed` and k alone. Its mean over draws is 0, as
+    "midpoint (a)" asks (Gal et al. 2025, arXiv 2512.02056, equation 3.6, which gives no
+    distribution; +-1 with a spread of 1/2 is the reading of a public re-implementation).
     """
 
     centre: Scalar = 1.0
