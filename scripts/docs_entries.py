@@ -169,7 +169,7 @@ def _gain(name: str) -> tuple[tuple[float, ...], bool]:
 
 
 def picture(name: str) -> str:
-    """The impulse response of a named integrator as a captioned figure in the page's colours."""
+    """The impulse response of a named integrator as a figure, in the page's colours."""
     gains, linear = _gain(name)
     told = " ".join(f"{gain + 0.0:.3g}" for gain in gains)
     where = "" if linear else " Linearised where every field pushes along the stream."

@@ -84,12 +84,9 @@ def variables(tree: ast.expr) -> list[str]:
 def calls(tree: ast.expr, function: str) -> Iterator[ast.Call]:
     """Yield the calls of a function."""
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == identifier(function)
-        ):
-            yield node
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id == identifier(function):
+            yield node  # pyright: ignore[reportReturnType]
 
 
 class _Replace(ast.NodeTransformer):
@@ -122,7 +119,7 @@ def replaced(
 
 
 def simplified(tree: ast.expr) -> ast.expr:
-    """Return the expression, numbers worked out and without what adds or multiplies nothing.
+    """Return the expression with its numbers worked out, less what adds or multiplies nothing.
 
     Nothing else is rearranged.
     """

@@ -12,7 +12,7 @@ FAMILIES = ("momentum", "geometry", "step_scale", "splitting", "streams")
 
 
 def family(integrator: Integrator) -> str:
-    """Return the first of geometry, momentum, step scale and splitting that is not plain's.
+    """Return the first axis where it is not plain: geometry, momentum, step scale or splitting.
 
     Plain itself is a momentum, Euler; what is not composed from the axes is of `streams`.
     """

@@ -74,9 +74,8 @@ _NOTES = (
 
 
 def _line(row: dict[str, Any], plain: dict[str, Any]) -> tuple[str, ...]:
-    chosen = {axis: part.partition("(")[0] for axis, part in row["composition"].items()}
-    usual = {axis: part.partition("(")[0] for axis, part in plain["composition"].items()}
-    other = [part for axis, part in chosen.items() if part != usual[axis]]
+    chosen, usual = row["composition"], plain["composition"]
+    other = [_short(part, usual[axis]) for axis, part in chosen.items() if part != usual[axis]]
     more = row["parameters"] - plain["parameters"]
     return (
         row["variant"],
@@ -88,6 +87,12 @@ def _line(row: dict[str, Any], plain: dict[str, Any]) -> tuple[str, ...]:
         "yes" if row["invertible"] else "no",
         _papers(row["sources"]),
     )
+
+
+def _short(part: str, usual: str) -> str:
+    """A part without its arguments, unless they alone make it another one."""
+    name = part.partition("(")[0]
+    return name if name != usual.partition("(")[0] else re.sub(r"(\w)\([^()]*\)(?=.)", r"\1", part)
 
 
 def _papers(sources: Sequence[str]) -> str:
