@@ -13,6 +13,7 @@ from velocity_ledger.integrators._composition import Composition
 from velocity_ledger.integrators._contract import Integrator
 from velocity_ledger.integrators._value import Value
 from velocity_ledger.integrators.coefficient import Coefficient
+from velocity_ledger.integrators.splitting import Splitting
 
 _LINE = re.compile(r"^(F\(x\)|[A-Za-z_]\w*'*) *(=|->) *(.+)$")
 _FIELDS = {"a": "attention", "m": "MLP", "m2": "second MLP"}
@@ -101,6 +102,8 @@ def _composed(whole: Composition) -> Equation:
     for part in (momentum, geometry, scale, fields):
         if not part:
             raise SyntaxError("no equation")
+    if whole.reading.coasts:
+        raise SyntaxError("a head that reads elsewhere")
     pulls = [line for line in geometry if line.rewrites and line.target == "f"]
     moves = [line for line in geometry if line not in pulls]
     before = [line for line in moves if not line.rewrites and line.target != "x'"]
@@ -199,6 +202,14 @@ def _inlined(lines: Sequence[Line], target: str) -> list[Line]:
 def _of(part: Value) -> tuple[list[Line], list[str]]:
     """The lines of a part that its settings choose, and what its coefficients do, before them."""
     settings = _settings(part)
+    inner = _inner(part)
+    if inner and _written(part):
+        raise SyntaxError("lines of two parts that hold one another")
+    if inner:
+        # It holds another part of its kind, and says in a sentence what it makes of it.
+        of = [_of(value) for value in inner]
+        said = (inspect.getdoc(type(part)) or "").partition(".")[0]
+        return [line for lines, _ in of for line in lines], [said, *(n for _, m in of for n in m)]
     learned = _learned(part)
     values: dict[str, ast.expr] = {}
     lines: list[Line] = []
@@ -238,6 +249,12 @@ def _coefficient(name: str, value: Coefficient) -> tuple[list[Line], list[str]]:
     if not lines:
         raise SyntaxError("no equation")
     return found, notes
+
+
+def _inner(part: Any) -> list[Value]:
+    """The parts that a part holds, but for coefficients."""
+    held = _settings(part).values()
+    return [v for v in held if isinstance(v, Value) and not isinstance(v, Coefficient)]
 
 
 def _settings(part: Any) -> dict[str, Any]:
@@ -307,9 +324,12 @@ def _statements(part: Any) -> Iterator[str]:
 
 def _verbatim(integrator: Integrator) -> tuple[str, ...]:
     """The equations of the parts as they stand, or a class's own words."""
-    parts: Sequence[Any] = [integrator]
+    parts: list[Any] = [integrator]
     if isinstance(integrator, Composition):
         parts = [integrator.momentum, integrator.step_scale, integrator.geometry]
+        parts += [integrator.reading] if integrator.reading.coasts else []
+    for part in parts:
+        parts += [inner for inner in _inner(part) if not isinstance(inner, Splitting)]
     lines = [re.sub(r" {3,}", "    ", line) for part in parts for line in _statements(part)]
     if lines:
         return tuple(dict.fromkeys(lines))
