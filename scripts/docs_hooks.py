@@ -129,6 +129,7 @@ def _variants() -> str:
 
     import velocity_ledger as vl
     from velocity_ledger.integrators import summary
+    from velocity_ledger.model import ModelConfig, declared_by
 
     x = jax.ShapeDtypeStruct((WIDTH,), jnp.float32)
     lines = [
@@ -137,7 +138,7 @@ def _variants() -> str:
     ]
     for name in vl.names():
         integrator = vl.parse(name)
-        own = integrator.parameters(WIDTH)
+        own = declared_by(integrator, ModelConfig(width=WIDTH))
         learned = [f"{n} {list(p.shape)}" for n, p in own.items()]
         parts = [repr(part) for part in _parts(integrator)]
         ctx = vl.Context(0, {n: jnp.zeros(p.shape) for n, p in own.items()})
