@@ -11,6 +11,7 @@ One plain model is trained for each seed, and its best weights go on for the sam
 under one schedule of the learning rate, on the same windows. The table has validation losses in
 nats a character, means over seeds: before the first step, the worst of all (every `--val-every`
 steps), when mu has arrived, and the best of the model that is wanted.
+Of several seeds it ends with paired differences and their 95 % intervals.
 
     python examples/plain_to_ledger.py --out runs/plain-to-ledger --seeds 0 1 2
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from velocity_ledger import PRESETS, TrainingConfig, open_bundle, run_experiment
+from velocity_ledger import PRESETS, TrainingConfig, open_bundle, paired_difference, run_experiment
 from velocity_ledger.experiment import convert_cell
 
 UNDAMPED = "ledger(mu={mu}, damped=False)"
@@ -87,8 +88,13 @@ def main() -> None:
     for name, found in rows.items():
         print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in np.mean(found, 0)) + " |")
     if len(seeds) > 1:
-        spread = max(float(np.std([row[-1] for row in found], ddof=1)) for found in rows.values())
-        print(f"\nstandard deviation of the best over seeds: {spread:.3f} at most")
+        print("\nBest of a switch minus that of the slow, linear way, over seeds:\n")
+        for name in rows:
+            slow = name.replace("at once", "slowly")
+            if slow != name:
+                best = {k: [row[-1] for row in rows[k]] for k in (name, slow)}
+                gap = paired_difference(best[name], best[slow])
+                print(f"- {name}: {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]")
 
 
 def _case(
