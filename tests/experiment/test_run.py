@@ -442,7 +442,7 @@ def test_a_run_begun_by_a_version_that_measured_less_goes_on(
     said = []
     assert run(one_seed, out, resume=True, notify=said.append) == 0
     told = [message for message in said if "did not measure" in message]
-    assert len(told) == 1 and "step_gram, increment_step_gram" in told[0]
+    assert len(told) == 1 and "increment_step_gram, step_gram" in told[0]
     bundle, expected = open_bundle(out), open_bundle(whole)
     assert bundle.datasets
     early: Any = None

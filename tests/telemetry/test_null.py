@@ -3,6 +3,7 @@
 import functools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -131,34 +132,36 @@ def test_a_pull_to_a_target_has_the_length_that_was_measured(h, distance):
     assert path["turning_angle"] == pytest.approx(between, abs=0.05)
 
 
-@pytest.mark.parametrize("integrator", [*TARGETS.values(), TARGET_LEDGER, TANGENT], ids=str)
+@pytest.mark.parametrize("integrator", [TARGETS[0.5], TARGET_LEDGER, TANGENT], ids=str)
 def test_a_null_s_own_increments_are_those_given(integrator):
+    width = 5  # So that directions recur, and what is across x is less than the whole.
     lengths = np.linspace(0.3, 1.8, N) * RADIUS
     lengths[3] = 0.0
-    for width in (WIDTH, 5):  # In the second, directions recur.
-        frame = np.linalg.qr(np.random.default_rng(0).normal(size=(width, width)))[0]
-        own = _null._per_sub_update(integrator, width, N, None)
-        steps = lengths[:, None, None] * frame[np.arange(1, N + 1) % width][:, None]
-        start = RADIUS * frame[:1]
-        recorded = _null._run(integrator, *map(jnp.float32, (start, steps)), own)
-        np.testing.assert_allclose(recorded["increment"][:, 0], lengths, rtol=2e-5, atol=1e-5)
+    frame = np.linalg.qr(np.random.default_rng(0).normal(size=(width, width)))[0]
+    own = _null._per_sub_update(integrator, width, N, None)
+    steps = lengths[:, None, None] * frame[np.arange(1, N + 1) % width][:, None]
+    recorded = _null._run(integrator, *map(jnp.float32, (RADIUS * frame[:1], steps)), own)
+    np.testing.assert_allclose(recorded["increment"][:, 0], lengths, rtol=2e-5, atol=1e-5)
 
 
 def test_unrelated_targets_measured_are_their_own_null():
     """A model whose outputs know nothing of x is, on average, what its null model says."""
-    width, tokens = 512, 64
-    outputs = np.random.default_rng(0).normal(size=(N, tokens, width)).astype(np.float32)
+    width, tokens, n = 512, 32, 6
+    outputs = np.random.default_rng(0).normal(size=(n, tokens, width)).astype(np.float32)
     x = np.random.default_rng(1).normal(size=(tokens, width)).astype(np.float32)
-    for momentum in (Euler(), HeavyBall(mu=0.9)):
-        integrator = Composition(momentum, TargetSphere(), Fixed(0.5))
-        fields = [functools.partial(lambda f, x: f, jnp.asarray(f)) for f in outputs]
-        _, recorded = integrate(fields, jnp.asarray(x), integrator, record=PathStatistics())
-        flat = {name: np.asarray(value) for name, value in recorded.items()}
-        data = path_dataset({0: flat}, windows=1)
-        measured = summarise(data, 0)
-        path = null_of_checkpoint(data, 0, integrator, width=width)
-        for name in ("path_length", "straightness", "angular_path", "turning_angle"):
-            assert path[name] == pytest.approx(measured[name], rel=0.02), name
+    integrator = Composition(HeavyBall(mu=0.9), TargetSphere(), Fixed(0.5))
+
+    @jax.jit
+    def run(outputs, x):
+        fields = [functools.partial(lambda f, x: f, f) for f in outputs]
+        return integrate(fields, x, integrator, record=PathStatistics())[1]
+
+    flat = {name: np.asarray(value) for name, value in run(outputs, x).items()}
+    data = path_dataset({0: flat}, windows=1)
+    measured = summarise(data, 0)
+    path = null_of_checkpoint(data, 0, integrator, width=width)
+    for name in ("path_length", "straightness", "angular_path", "turning_angle"):
+        assert path[name] == pytest.approx(measured[name], rel=0.02), name
 
 
 def test_learned_step_scales_are_used():

@@ -646,6 +646,7 @@ def _filled(
     A run that goes on in a newer version begins with measurements of the older one.
     """
     known = {name: value for path in measured.values() for name, value in path.items()}
-    missing = [name for name in known if any(name not in path for path in measured.values())]
+    lacking = {name for name in known if any(name not in path for path in measured.values())}
+    missing = sorted(lacking)
     unknown = {name: np.full_like(known[name], np.nan) for name in missing}
     return {step: {**unknown, **path} for step, path in measured.items()}, missing
