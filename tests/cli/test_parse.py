@@ -99,11 +99,13 @@ def test_help_ends_its_text_with_an_example_that_parses(verb, capsys):
     assert end.value.code in (0, None)
     # The frame depends on the encoding.
     text = re.split(r"\n(?:╭─)? (?:options|positional)", capsys.readouterr().out)[0].rstrip()
-    *_, heading, example = text.splitlines()
-    assert heading == "For example:"
-    program, *words = shlex.split(example)
-    assert program == "velocity-ledger"
-    assert isinstance(parse(words), VERBS[verb])
+    lines = text.splitlines()
+    examples = lines[lines.index("For example:") + 1 :]
+    assert examples
+    for example in examples:
+        program, *words = shlex.split(example)
+        assert program == "velocity-ledger"
+        assert isinstance(parse(words), VERBS[verb])
 
 
 def test_help_without_a_verb_names_them_all(capsys):

@@ -19,9 +19,9 @@ FORMS = [
     "ledger(mu=.6, debias=True)",
     "ledger(mu=linear(.1, .8), h=.5, start='vector')",
     "nesterov(mu=.5, gamma=.3, h=2)",
-    "compose(look_ahead(mu=.4, beta=.7, gamma=.2, norm='read'), sphere(radius=2), alpha(h=.5))",
+    "compose(look_ahead(mu=0, beta=.7, gamma=.2, norm='read'), sphere(radius=2), alpha(h=.5))",
     "compose(heavy_ball(mu=.5), target_sphere(radius=1.5), fixed(h=learned(.3, 'softplus')))",
-    "compose(heun(h=.5), tangent_sphere(), fixed(h=.5), whole())",
+    "compose(heun(h=.5), flat(), fixed(h=.5), whole())",
     "compose(adams_bashforth(), sphere(), fixed(h=ledger_gain(.7)))",
 ]
 # Equations in another notation are shown as they stand and cannot be carried out.

@@ -107,7 +107,11 @@ def _numbers(subject: Subject) -> dict[str, Any]:
 
 def _rebuilt(build: Callable[..., Any], name: str, default: Any) -> Any:
     """The value with one argument changed; None where the builder refuses the change alone."""
-    changes = [not default] if isinstance(default, bool) else [default * 0.5, default + 1]
+    if isinstance(default, bool):
+        changes = [not default]
+    else:
+        # Of a count another count.
+        changes = [2 * default if isinstance(default, int) else 0.5 * default, default + 1]
     for change in changes:
         if not math.isclose(change, default):
             try:
