@@ -209,6 +209,8 @@ def _svg(name: str, gains: tuple[float, ...]) -> str:
     drawn = text.getvalue()
     drawn = drawn[drawn.index("<svg ") :]
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
+    # Names of groups, the same in every picture; what refers to something has its own.
+    drawn = re.sub(r'<g id="[\w.]+_\d+"', "<g", drawn)
     for colour, name in ((_LINE, "line"), (_PLAIN, "plain"), (_INK, "ink"), ("#dddddd", "grid")):
         drawn = drawn.replace(colour, f"var(--response-{name})")
     drawn = drawn.replace("#000000", "var(--response-ink)")

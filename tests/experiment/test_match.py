@@ -7,8 +7,9 @@ import pytest
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import ExperimentConfig
+from velocity_ledger.experiment._config import MATCH_TOLERANCE
 from velocity_ledger.experiment._describe import forward_flops, parameter_count
-from velocity_ledger.experiment._match import TOLERANCE, with_matches
+from velocity_ledger.experiment._match import with_matches
 from velocity_ledger.experiment._variants import variants_of
 from velocity_ledger.model import ModelConfig
 
@@ -58,7 +59,7 @@ def test_no_other_size_of_the_reference_is_nearer(text, match, by):
 def test_a_variant_of_the_same_size_needs_no_rival():
     variants, found = matched("plain", "ledger", "yuriiformer", match="params")
     sizes = [parameter_count(v.integrator, MODEL) for v in variants]
-    assert len(set(sizes)) > 1 and max(sizes) <= (1 + TOLERANCE) * sizes[0]
+    assert len(set(sizes)) > 1 and max(sizes) <= (1 + MATCH_TOLERANCE) * sizes[0]
     assert not found and len(variants) == 3
 
 

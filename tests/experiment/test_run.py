@@ -624,7 +624,7 @@ def test_the_notice_of_a_missing_null_model_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setattr(_run, "null_of_checkpoint", broken)
     said = []
     grid: Any = SimpleNamespace(
-        own=lambda variant: ExperimentConfig(model=MODEL), notify=said.append
+        own=lambda variant: ExperimentConfig(model=MODEL), start=None, notify=said.append
     )
     assert _run._Grid._nulls(grid, variant, None, {0: {}}) == {}
     assert said == [f"{variant.text} has no null model (TypeError: one)"]

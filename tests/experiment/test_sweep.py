@@ -16,15 +16,8 @@ from velocity_ledger.experiment import (
     summary,
     table,
 )
-from velocity_ledger.experiment._sweep import (
-    Trial,
-    at_edge,
-    at_rate,
-    best_rate,
-    in_small,
-    means,
-    read_trials,
-)
+from velocity_ledger.experiment._sweep import at_rate, in_small
+from velocity_ledger.experiment._trials import Trial, at_edge, best_rate, means, read_trials
 from velocity_ledger.model import ModelConfig
 from velocity_ledger.training import SilentProgress, TrainingConfig
 

@@ -69,6 +69,9 @@ def carried_out(said, integrator, fields, x0):
     env = {"x": x0, "x_0": x0, "D": x0.shape[-1], "n": len(fields)}
     for name, parameter in integrator.parameters(x0.shape[-1]).items():
         raw = np.asarray(parameter.initial(jax.random.key(0)), np.float64)
+        scale = getattr(integrator, "step_scale", None)
+        if name == "alpha" and getattr(scale, "rescaled", False):
+            raw = raw * x0.shape[-1] ** 0.5 * getattr(scale, "alpha", 1.0)
         env |= {name: raw, f"r_{name}": raw}
 
     def value(tree):

@@ -13,6 +13,8 @@ FOUR = ("plain", "ledger", "ngpt-lite", "ngpt-ledger")
 
 Match = Literal["none", "params", "flops"]
 By = Literal["width", "depth"]
+MATCH_TOLERANCE = 0.01
+"""Variants whose size is that of the reference within this share are matched as they are."""
 
 
 @dc.dataclass(frozen=True)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._bundle import Bundle
-from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.experiment._match import TOLERANCE
-from velocity_ledger.experiment._sweep import Trial, at_edge, read_trials
+from velocity_ledger.experiment._config import MATCH_TOLERANCE as TOLERANCE, ExperimentConfig
+from velocity_ledger.experiment._trials import Trial, at_edge, read_trials
 
 
 def no_ranking(bundle: Bundle, seeds: Sequence[int]) -> str | None:

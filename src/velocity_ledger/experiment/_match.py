@@ -5,13 +5,11 @@ from collections.abc import Callable, Sequence
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _own
-from velocity_ledger.experiment._config import By, ExperimentConfig, Match
+from velocity_ledger.experiment._config import MATCH_TOLERANCE, By, ExperimentConfig, Match
 from velocity_ledger.experiment._describe import forward_flops, parameter_count
 from velocity_ledger.experiment._variants import Variant, variants_of
 from velocity_ledger.model import ModelConfig
 
-TOLERANCE = 0.01
-"""Variants whose size is that of the reference within this share are matched as they are."""
 _COST: dict[str, Callable[..., int]] = {"params": parameter_count, "flops": forward_flops}
 _MOST = 4096  # of anything that is tried
 
@@ -45,7 +43,7 @@ def with_matches(
     found: dict[str, Matched] = {}
     for variant in variants[1:]:
         wanted = _size(variant, variant.configure(config).model, config.match)
-        if abs(wanted - own_size) <= TOLERANCE * own_size:
+        if abs(wanted - own_size) <= MATCH_TOLERANCE * own_size:
             continue
         text, size = _nearest(reference, base, wanted, config.match, config.match_by)
         if abs(size - wanted) > 0.1 * wanted:

@@ -44,14 +44,9 @@ from velocity_ledger.experiment._match import Matched, with_matches
 from velocity_ledger.experiment._repair import unreadable
 from velocity_ledger.experiment._sample import draw_sample, write_sample
 from velocity_ledger.experiment._start import CONVERTED_FROM, Start, check_start
-from velocity_ledger.experiment._sweep import (
-    at_rate,
-    best_rate,
-    is_swept,
-    read_trials,
-    run_sweep,
-)
+from velocity_ledger.experiment._sweep import at_rate, is_swept, run_sweep
 from velocity_ledger.experiment._trial import first_line, try_variant
+from velocity_ledger.experiment._trials import best_rate, read_trials
 from velocity_ledger.experiment._variants import (
     Variant,
     check_files,

@@ -1,84 +1,19 @@
 """Each variant's learning rate, by short trials on seeds that the run does not use."""
 
 import dataclasses as dc
-import math
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _json
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._files import write_aside
+from velocity_ledger.experiment._trials import NAME, Trial, read_trials
 from velocity_ledger.experiment._variants import Variant
 from velocity_ledger.model import GPT
 from velocity_ledger.training import Data, Progress, TrainingConfig, swept_optimizer, train
 
-NAME = "sweep.json"
 _RATE = "training.peak_rate"
-
-
-@dc.dataclass(frozen=True)
-class Trial:
-    """One variant trained for a short schedule at one rate; `val` is None where it diverged."""
-
-    variant: str
-    rate: float
-    seed: int
-    val: float | None
-    """Nats a token at the end of the trial."""
-
-
-def read_trials(bundle: pathlib.Path) -> list[Trial]:
-    """Return the trials of a bundle's sweep; none where there was none.
-
-    Raises `UserError` where the file is damaged.
-    """
-    path = bundle / NAME
-    if not path.exists():
-        return []
-    try:
-        record = _json.loads(path.read_text(encoding="utf-8"))
-        trials = [Trial(**trial) for trial in record["trials"]]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UserError(f"{path} is damaged: delete it and resume; its trials run anew") from error
-    good = all(
-        isinstance(t.variant, str)
-        and _is_number(t.rate)
-        and isinstance(t.seed, int)
-        and (t.val is None or _is_number(t.val))
-        for t in trials
-    )
-    if not good:
-        raise UserError(f"{path} is damaged: delete it and resume; its trials run anew")
-    return trials
-
-
-def means(trials: Sequence[Trial], variant: str) -> dict[float, float]:
-    """Return a variant's mean validation at each rate, nats a token; infinite where one diverged.
-
-    The rates in ascending order.
-    """
-    rates = sorted({t.rate for t in trials if t.variant == variant})
-    found = {}
-    for rate in rates:
-        values = [t.val for t in trials if t.variant == variant and t.rate == rate]
-        whole = [v for v in values if v is not None]
-        found[rate] = math.fsum(whole) / len(whole) if len(whole) == len(values) else math.inf
-    return found
-
-
-def best_rate(trials: Sequence[Trial], variant: str) -> float | None:
-    """Return the rate of a variant's lowest mean validation; None where every one diverged."""
-    by = means(trials, variant)
-    rate = min(by, key=lambda r: by[r], default=None)
-    return None if rate is None or not math.isfinite(by[rate]) else rate
-
-
-def at_edge(trials: Sequence[Trial], variant: str) -> bool:
-    """Whether a variant's best rate is the lowest or the highest that was tried."""
-    rates = list(means(trials, variant))
-    return best_rate(trials, variant) in (rates[0], rates[-1]) if rates else False
 
 
 def at_rate(training: TrainingConfig, rate: float) -> TrainingConfig:
@@ -164,7 +99,3 @@ def _write(bundle: pathlib.Path, config: ExperimentConfig, trials: Sequence[Tria
     }  # fmt: skip
     text = _json.dumps(record) + "\n"
     write_aside(bundle / NAME, lambda aside: aside.write_text(text, encoding="utf-8"))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

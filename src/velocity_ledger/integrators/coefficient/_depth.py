@@ -99,9 +99,11 @@ class Table(Coefficient):
 class LedgerGain(Coefficient):
     """The part of block k's output that a ledger has delivered after the last sub-update.
 
-        s_k = h (1 - mu^(n-k)), k = 0..n-1                    damped
-        s_k = h (1 - mu^(n-k)) / (1 - mu)                     not damped
-        s_k = h (1 - mu) sum_j mu^(j-k) / (1 - mu^(j+1))      debiased, j = k..n-1
+        s = h (1 - mu^(n - k))              damped and not debias
+        s = h (1 - mu^(n - k)) / (1 - mu)   not damped
+
+    at k = 0..n-1; debiased, it is h (1 - mu) times the sum of mu^(j-k) / (1 - mu^(j+1)) over
+    j = k..n-1.
 
     The heavy ball of zero start writes x_n = x_0 + sum_k s_k f_k. As the step scale of an Euler it
     is the ledger's control: the same share of every block, without a memory. mu = 0 gives h; not

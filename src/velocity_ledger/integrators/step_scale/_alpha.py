@@ -17,11 +17,8 @@ class Alpha(StepScale):
     Every sub-update learns its own alpha of the stream's width, which starts at `alpha`; nGPT
     calls them eigen learning rates (Loshchilov et al. 2024, arXiv 2410.01131) and starts them at
     0.05, the published ngpt-lite at 1. `absolute` steps by |alpha|. With `rescaled` what is learned
-    is a raw vector w that starts at b = width^-1/2:
-
-        alpha = w start / b
-
-    which changes how fast an optimizer moves alpha and nothing else. nGPT does both.
+    is a raw vector w that starts at b = width^-1/2, and alpha is w / b times its start, which
+    changes how fast an optimizer moves alpha and nothing else. nGPT does both.
 
     Raises `UserError` for a rescaled alpha that starts at 0: it could never leave it.
     """
