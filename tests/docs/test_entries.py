@@ -18,6 +18,7 @@ PAGES = snippets.ROOT / "docs" / "integrators"
 def made():
     path = snippets.ROOT / "scripts" / "docs_entries.py"
     spec = importlib.util.spec_from_file_location("docs_entries", path)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["docs_entries"] = module
     spec.loader.exec_module(module)
