@@ -203,14 +203,20 @@ def _svg(name: str, gains: tuple[float, ...]) -> str:
         axes.set_xticks(k)
         axes.tick_params(colors=_INK)
         axes.grid(axis="x", visible=False)
-        made.tight_layout(pad=0.3)
+        # Laid out once by hand, for the longest labels: that is much quicker.
+        made.subplots_adjust(left=0.15, right=0.985, bottom=0.24, top=0.96)
         text = io.StringIO()
         made.savefig(text, format="svg", transparent=True, metadata={"Date": None})
     drawn = text.getvalue()
     drawn = drawn[drawn.index("<svg ") :]
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
+<<<<<<< HEAD
     # Names of groups, the same in every picture; what refers to something has its own.
     drawn = re.sub(r'<g id="[\w.]+_\d+"', "<g", drawn)
+=======
+    # Nothing refers to groups, and every picture of a page would have the same.
+    drawn = re.sub(r'<g id="[^"]+"', "<g", drawn)
+>>>>>>> w-pages
     for colour, name in ((_LINE, "line"), (_PLAIN, "plain"), (_INK, "ink"), ("#dddddd", "grid")):
         drawn = drawn.replace(colour, f"var(--response-{name})")
     drawn = drawn.replace("#000000", "var(--response-ink)")

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, SupportsFloat
+from typing import Any, SupportsFloat
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ def impulse_response(
     integrator: Integrator,
     n: int,
     *,
-    kind: Literal["gain", "path"] = "gain",
+    kind: str = "gain",
     at: SupportsFloat | Sequence[float] = 1.0,
     parameters: Mapping[str, Any] | None = None,
 ) -> Float[np.ndarray, "*states points"]:
@@ -43,7 +43,7 @@ def impulse_response(
     have their initial values, or those in `parameters`: `[n, *shape]`, or `[*shape]` for what is
     learned per model. Computed by forward differentiation, in float32.
 
-    Raises `UserError` for n below 1 and for parameters that are not those declared.
+    Raises `UserError` for n below 1, for another `kind` and for parameters that are not those declared.
     """
     if n < 1:
         raise UserError(f"an impulse response needs at least one sub-update, got {n}")
