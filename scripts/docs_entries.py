@@ -210,13 +210,8 @@ def _svg(name: str, gains: tuple[float, ...]) -> str:
     drawn = text.getvalue()
     drawn = drawn[drawn.index("<svg ") :]
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
-<<<<<<< HEAD
-    # Names of groups, the same in every picture; what refers to something has its own.
-    drawn = re.sub(r'<g id="[\w.]+_\d+"', "<g", drawn)
-=======
     # Nothing refers to groups, and every picture of a page would have the same.
     drawn = re.sub(r'<g id="[^"]+"', "<g", drawn)
->>>>>>> w-pages
     for colour, name in ((_LINE, "line"), (_PLAIN, "plain"), (_INK, "ink"), ("#dddddd", "grid")):
         drawn = drawn.replace(colour, f"var(--response-{name})")
     drawn = drawn.replace("#000000", "var(--response-ink)")
