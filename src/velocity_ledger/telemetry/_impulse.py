@@ -43,7 +43,7 @@ def impulse_response(
     have their initial values, or those in `parameters`: `[n, *shape]`, or `[*shape]` for what is
     learned per model. Computed by forward differentiation, in float32.
 
-    Raises `UserError` for n below 1, for another `kind` and for parameters that are not those declared.
+    Raises `UserError` for n below 1, another `kind` and parameters that are not those declared.
     """
     if n < 1:
         raise UserError(f"an impulse response needs at least one sub-update, got {n}")
