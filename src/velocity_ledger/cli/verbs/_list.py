@@ -39,12 +39,16 @@ class List(Settings):
 
 
 def _families() -> dict[str, list[str]]:
-    """The names, by the axis that they are about."""
+    """The names, by the axis that they are about, and those of more than an integrator."""
+    from velocity_ledger.experiment import named_variants
     from velocity_ledger.integrators import FAMILIES, family, names, parse
 
     found: dict[str, list[str]] = {axis: [] for axis in FAMILIES}
     for name in names():
         found[family(parse(name))].append(name)
+    found["with blocks and training of their own"] = [
+        name for name in named_variants() if name not in names()
+    ]
     return {axis: mine for axis, mine in found.items() if mine}
 
 
@@ -66,6 +70,7 @@ def _listed(rows: Sequence[dict[str, Any]], families: dict[str, list[str]]) -> s
     return "\n".join([*shown, "", *_NOTES])
 
 
+_SHOWN = 3
 _NOTES = (
     "made of: the choices that are not plain's (Euler, flat, h = 1, attention and MLP in turn).",
     "parameters: more than plain's. FLOPs and memory of training: over plain's. undone: whether a",
@@ -75,12 +80,17 @@ _NOTES = (
 
 def _line(row: dict[str, Any], plain: dict[str, Any]) -> tuple[str, ...]:
     chosen, usual = row["composition"], plain["composition"]
-    other = [_short(part, usual[axis]) for axis, part in chosen.items() if part != usual[axis]]
+    # An axis that plain does not name is one where it chose nothing.
+    other = [
+        _short(part, usual.get(axis, ""))
+        for axis, part in chosen.items()
+        if part != usual.get(axis)
+    ]
     more = row["parameters"] - plain["parameters"]
     return (
         row["variant"],
         ", ".join(other) or ("-" if chosen else "its own rule"),
-        ", ".join(row["learned"]) or "-",
+        _few(row["learned"]),
         f"{more:+,}" if more else "-",
         f"{row['flops_per_step'] / plain['flops_per_step']:.2f} x",
         f"{row['memory_bytes'] / plain['memory_bytes']:.2f} x",
@@ -93,6 +103,12 @@ def _short(part: str, usual: str) -> str:
     """A part without its arguments, unless they alone make it another one."""
     name = part.partition("(")[0]
     return name if name != usual.partition("(")[0] else re.sub(r"(\w)\([^()]*\)(?=.)", r"\1", part)
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" +{len(names) - _SHOWN}" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "-") + more
 
 
 def _papers(sources: Sequence[str]) -> str:
