@@ -14,7 +14,7 @@ from velocity_ledger.contract._subject import Subject, key
 from velocity_ledger.model import GPT, ModelConfig
 
 _CONFIG = ModelConfig(
-    layers=2,
+    layers=_programs.N // 2,  # as many sub-updates as elsewhere, so that a table fits
     width=_programs.WIDTH,
     heads=2,
     hidden=_programs.WIDTH,
