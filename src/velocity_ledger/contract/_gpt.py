@@ -39,7 +39,7 @@ def no_token_sees_the_next(subject: Subject) -> None:
         require(np.any(before[0, j] != after[0, j]), f"token {j} does not change its own logit")
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jax.jit, static_argnums=0, compiler_options=_programs.QUICKLY)
 def _logits(graph: Any, params: Any, rest: Any, tokens: Any, key: Any) -> Any:
     return nnx.merge(graph, params, rest)(tokens, key=key)
 

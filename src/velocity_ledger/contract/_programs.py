@@ -33,8 +33,17 @@ def apply(params: Any, x: Any, key: Any) -> Any:
     f = jnp.tanh(x @ params["w"].astype(x.dtype)) + params["b"].astype(x.dtype)
     if key is None:
         return f
-    kept = jax.random.bits(key, f.shape, jnp.uint8) % 64 < _KEPT
-    return jnp.where(kept, f, 0)
+    return jnp.where(_bits(key, f.shape) % 64 < _KEPT, f, 0)
+
+
+def _bits(key: Any, shape: tuple[int, ...]) -> Any:
+    """Bits from a key by a few products: to compile a real generator takes longer than the rest."""
+    words = jax.random.key_data(key).astype(jnp.uint32)
+    place = np.arange(np.prod(shape), dtype=np.uint32).reshape(shape)
+    mixed = (place * np.uint32(2654435761) + words[0]) ^ words[-1]
+    mixed = (mixed ^ (mixed >> 15)) * np.uint32(2246822519)
+    mixed = (mixed ^ (mixed >> 13)) * np.uint32(3266489917)
+    return mixed >> 20
 
 
 def weights(seed: int = 0) -> dict[str, Any]:
@@ -149,6 +158,8 @@ def _scanned(
 
 
 _path = jax.jit(_scanned)
+# What need not be the program of a training run, bit for bit, is compiled in half of the time.
+QUICKLY: dict[str, Any] = {"xla_backend_optimization_level": 0}
 
 
 def path(
@@ -209,21 +220,23 @@ def _loss(
     # A number that every state has a part in, each entry another one.
     of_path = rng.normal(size=(N + 1, TIME, WIDTH))
     of_end = rng.normal(size=(TIME, WIDTH))
-    return jnp.sum(of_path * seen["x"]) + jnp.sum(of_end * seen["x_n"]), seen
+    ends = {name: seen[name] for name in ("x", "x_n")}
+    return jnp.sum(of_path * seen["x"]) + jnp.sum(of_end * seen["x_n"]), ends
 
 
 _gradients = jax.jit(
     jax.vmap(
         jax.value_and_grad(_loss, argnums=(0, 1), has_aux=True),
         in_axes=(None, None, 0, 0, None),
-    )
+    ),
+    compiler_options=QUICKLY,
 )
 
 
 def gradients(
     integrator: Any, own: Mapping[str, Any], params: Any = None, x: Any = None
 ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Return a number of the path, all that was seen, and its gradient, sample by sample.
+    """Return a number of the path, the path and x_n, and the gradient, sample by sample.
 
     The gradient is by weights and own parameters; a vmap over the batch of a gradient of a
     scan, compiled.
