@@ -30,7 +30,7 @@ demo: .venv-demo/installed
 	@$(DEMO_PYTHON) -m velocity_ledger report $(DEMO)
 
 test: .venv-test/installed
-	@$(TEST_PYTHON) -m pytest -q -rs -n 2 --dist loadfile --no-loadscope-reorder -m "not slow" $(PYTEST)
+	@$(TEST_PYTHON) -m pytest -q -rs -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 -m "not slow" $(PYTEST)
 
 test-slow: .venv-test/installed
 	@$(TEST_PYTHON) -m pytest -q -m slow $(PYTEST)

@@ -17,7 +17,6 @@ N = 12
 _PICTURE = re.compile(r'<div class="response" data-entry="([^"]+)"></div>')
 _LINE, _PLAIN, _INK = "#0072b2", "#7f7f7f", "#333333"
 _KEY = re.compile(r"@\w+\{([^,]+),")
-_OWNERS = {"model": "", "layer": " a layer", "sub_update": " a sub-update"}
 
 
 def contract_rows() -> dict[str, dict[str, str]]:
@@ -25,6 +24,29 @@ def contract_rows() -> dict[str, dict[str, str]]:
     if not CONTRACT.is_file():
         return {}
     return json.loads(CONTRACT.read_text(encoding="utf-8"))
+
+
+_MARKS = {"passes": "✓", "not declared": "–", "fails": "✗"}
+
+
+def contract_table() -> str:
+    """Every name by every check, by its number; a mark says more where one points at it."""
+    rows = contract_rows()
+    titles = list(dict.fromkeys(title for row in rows.values() for title in row))
+    head = "".join(
+        f'<th scope="col" title="{html.escape(title)}">{k}</th>'
+        for k, title in enumerate(titles, 1)
+    )
+    lines = [f"<tr><th></th>{head}</tr>"]
+    for name, row in rows.items():
+        cells = [f'<th scope="row"><code>{html.escape(name)}</code></th>']
+        for title in titles:
+            mark = _MARKS[row[title].partition(":")[0]]
+            told = html.escape(f"{name}, {title}: {row[title]}")
+            cells.append(f'<td title="{told}">{mark}</td>')
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    body = "\n".join(lines)
+    return f'<div class="contract">\n<table>\n{body}\n</table>\n</div>'
 
 
 def entries(family: str) -> str:
@@ -90,6 +112,7 @@ def _family(name: str) -> str:
 
 
 def _entry(name: str) -> str:
+    from velocity_ledger.cli._card import learned_line
     from velocity_ledger.experiment import PRESETS
     from velocity_ledger.experiment._detail import learned
     from velocity_ledger.integrators import axes, equation, parse, sources, summary
@@ -100,7 +123,7 @@ def _entry(name: str) -> str:
     if not axes(integrator):
         facts = ["**Made of** a rule of its own, outside the axes."]
     own = learned(integrator, PRESETS["paper"])
-    facts.append(f"**Learned** {'; '.join(map(_learned, own)) or 'nothing'}.")
+    facts.append(f"**Learned** {'. '.join(map(learned_line, own)) or 'nothing'}.")
     times = integrator.evaluations
     often = "once" if times == 1 else f"{times} times"
     undone = "can" if integrator.invertible else "cannot"
@@ -138,13 +161,6 @@ def _equation(said: Any) -> str:
 
 def _escaped(note: str) -> str:
     return re.sub(r"([\\*_|])", r"\\\1", note)
-
-
-def _learned(parameter: dict[str, Any]) -> str:
-    size = " x ".join(map(str, parameter["shape"])) or "one"
-    start = parameter["starts"]
-    origin = "drawn at random" if start is None else f"from {start:g}"
-    return f"`{parameter['name']}` ({size}{_OWNERS[parameter['per']]}, {origin})"
 
 
 def _key(paper: str) -> str:

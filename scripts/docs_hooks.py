@@ -38,6 +38,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         ("<!-- commands -->", _commands),
         ("<!-- checks -->", _checks),
         ("<!-- index -->", docs_entries.index),
+        ("<!-- contract table -->", docs_entries.contract_table),
     ):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
@@ -210,10 +211,10 @@ def _checks() -> str:
     from contract.planted import FAULTS  # pyright: ignore[reportMissingImports]
     from velocity_ledger.contract import CHECKS, meaning, title
 
-    lines = ["| check | what it means | planted faults that it catches |", "| --- | --- | --- |"]
-    for check in CHECKS:
+    lines = ["| | check | what it means | planted faults that it catches |", "| --- " * 4 + "|"]
+    for k, check in enumerate(CHECKS, 1):
         faults = [f"`{fault.name}`" for fault in FAULTS if check in fault.checks]
-        lines.append(f"| {title(check)} | {meaning(check)} | {', '.join(faults)} |")
+        lines.append(f"| {k} | {title(check)} | {meaning(check)} | {', '.join(faults)} |")
     return "\n".join(lines)
 
 

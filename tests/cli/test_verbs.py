@@ -14,7 +14,7 @@ import pytest
 
 from velocity_ledger.cli import _main, main
 from velocity_ledger.cli._parse import parse
-from velocity_ledger.cli.verbs import Compare, Describe, _train
+from velocity_ledger.cli.verbs import Compare, Describe, _tracking
 from velocity_ledger.experiment import open_bundle
 
 TINY = shlex.split("""
@@ -144,7 +144,7 @@ def test_an_empty_folder_name_is_refused(verb, words, capsys):
 def test_a_tracker_that_is_not_installed_is_said_before_anything_begins(
     monkeypatch, corpus, tmp_path, capsys
 ):
-    monkeypatch.setitem(_train._PACKAGES, "wandb", "no_such_package")
+    monkeypatch.setitem(_tracking._PACKAGES, "wandb", "no_such_package")
     words = ["compare", *TINY, "--corpus", corpus, "--out", str(tmp_path / "run")]
     assert main([*words, "--track", "wandb"]) == 2
     assert "--track wandb needs a package: pip install no_such_package" in one_line(capsys)

@@ -218,7 +218,7 @@ def evaluated(tree):
         return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(trees)
 def test_simplified_and_written_again_a_term_keeps_its_value(text):
     tree = _algebra.parse(text)

@@ -13,7 +13,7 @@ from velocity_ledger.record import States
 mus = st.floats(0.0, 0.99)
 hs = st.floats(0.05, 1.5)
 seeds = st.integers(0, 2**16)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 ATOL = 1e-5  # float32 sums of n = 6 steps of size about 1
 
 _recorded = jax.jit(

@@ -52,7 +52,7 @@ def orthogonalised(m):
     return Orthogonal(3).apply(m, None, (), CONTEXT)[0]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**31), st.floats(-8, 8))
 def test_orthogonal_brings_singular_values_together_and_forgets_the_size(seed, size):
     rng = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ def root(name, r):
     return part.apply(eye, eye, r[None], CONTEXT)[0].reshape(side, side)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**31), st.floats(0.1, 1.0))
 def test_both_roots_invert_a_well_conditioned_moment(seed, spread):
     q = np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4)))[0]

@@ -10,7 +10,7 @@ import velocity_ledger as vl
 from integrators import tiny_fields as tiny
 from velocity_ledger.record import States
 
-few = settings(max_examples=8, deadline=None)
+few = settings(max_examples=8)
 FORMS = (
     "coasting-ledger(mu={mu})",
     "coasting-ledger(mu={mu}, h=.4, damped=False)",

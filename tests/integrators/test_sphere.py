@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 import velocity_ledger as vl
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**16), st.integers(-30, 30), st.floats(0.1, 100))
 def test_the_norm_is_the_radius_on_every_scale(seed, exponent, radius):
     x = np.random.default_rng(seed).normal(size=(4, 7)).astype(np.float32) * 10.0**exponent

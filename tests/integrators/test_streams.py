@@ -107,7 +107,7 @@ def test_streams_that_take_nothing_of_one_another_do_not_learn(monkeypatch):
 scaled = jax.jit(sinkhorn)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**31), st.sampled_from([1, 4]), st.floats(0, 3))
 def test_twenty_iterations_make_a_matrix_doubly_stochastic(seed, n, spread):
     logits = np.random.default_rng(seed).normal(scale=spread, size=(n, n))

@@ -206,7 +206,7 @@ def test_a_choice_that_is_none(name):
 # Norms ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**16), st.floats(-3, 3), st.floats(0.1, 10))
 def test_rms_norm_in_closed_form(seed, shift, size):
     """x / rms(x): homogeneous, keeps the mean's direction; LayerNorm takes it away."""
@@ -252,7 +252,7 @@ def test_norm_scaling_is_a_smaller_gain_of_the_norm():
 # Positions -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**16), st.integers(0, 20), st.integers(0, 20), st.integers(1, 20))
 def test_scores_of_turned_vectors_depend_on_the_distance(seed, i, j, shift):
     random = np.random.default_rng(seed)

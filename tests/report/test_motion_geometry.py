@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from velocity_ledger.report.motion._geometry import (
@@ -31,7 +31,6 @@ def distances(points):
 
 
 @given(vectors())
-@settings(deadline=None)
 def test_all_dimensions_give_all_distances(steps):
     n = len(steps)
     placed = place(steps @ steps.T, n + 1)
@@ -41,7 +40,6 @@ def test_all_dimensions_give_all_distances(steps):
 
 
 @given(vectors())
-@settings(deadline=None)
 def test_a_plane_loses_length_and_never_adds_any(steps):
     placed = place(steps @ steps.T)
     assert placed.points.shape == (len(steps) + 1, 2)
@@ -50,7 +48,6 @@ def test_a_plane_loses_length_and_never_adds_any(steps):
 
 
 @given(vectors(), st.integers(0, 1000))
-@settings(deadline=None)
 def test_axes_place_any_vector_where_a_projection_does(steps, seed):
     """The plane's axes, built from the vectors themselves, against inner products alone."""
     others = np.random.default_rng(seed).normal(size=(3, steps.shape[1]))
@@ -117,7 +114,6 @@ def test_an_undefined_angle_goes_straight_on():
 
 
 @given(vectors(dims=2), st.integers(0, 1000))
-@settings(deadline=None)
 def test_alignment_never_increases_a_distance(steps, seed):
     points = states(steps)
     to = points + np.random.default_rng(seed).normal(size=points.shape)
@@ -127,7 +123,6 @@ def test_alignment_never_increases_a_distance(steps, seed):
 
 
 @given(vectors(), vectors(), st.floats(0, 1))
-@settings(deadline=None)
 def test_mixed_inner_products_are_those_of_a_path(a, b, share):
     n = min(len(a), len(b))
     gram = mix(a[:n] @ a[:n].T, b[:n] @ b[:n].T, share)
@@ -139,7 +134,6 @@ def test_mixed_inner_products_are_those_of_a_path(a, b, share):
 
 
 @given(vectors(dims=2))
-@settings(deadline=None)
 def test_upright_puts_the_end_to_the_right_and_the_path_above(steps):
     points = states(steps)
     turned = points @ upright(points)

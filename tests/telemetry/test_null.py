@@ -77,7 +77,7 @@ def test_the_turn_tends_to_arccos_mu():
     assert limit < path["turning_angle"] < limit + 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     mu=st.floats(-0.95, 0.95),
     damped=st.booleans(),

@@ -39,7 +39,7 @@ def check(recorded, reference):
         np.testing.assert_allclose(measured, value, relative, absolute, err_msg=name)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), exponent=st.sampled_from([0, -66, 60, 100]))
 def test_exact_paths_of_any_size_agree(seed, exponent):
     # Whole numbers times a power of two: the float32 sums are exact, so all that is compared is

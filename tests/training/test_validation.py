@@ -37,7 +37,7 @@ def test_fixed_batches_are_the_published_seeds_and_know_no_training_seed() -> No
     assert TrainingConfig().val_batches * TrainingConfig().batch * 128 == 32_768
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(length=st.integers(2, 60), context=st.integers(1, 12), batch=st.integers(1, 9))
 def test_whole_split_predicts_every_token_but_the_first_once(
     length: int, context: int, batch: int

@@ -27,6 +27,7 @@ def card(row: Mapping[str, Any]) -> str:
         say(axis.replace("_", " "), [part])
     say("equation", row["equation"])
     say("learned", [learned_line(p) for p in row["learned_parameters"]] or ["nothing"])
+    say("reduces", map(_reduction, row["reductions"]))
     say("evaluations", [_evaluations(row)])
     say("invertible", ["yes" if row["invertible"] else "no"])
     more = row["against_plain"]["parameters"]
@@ -62,6 +63,16 @@ def learned_line(parameter: Mapping[str, Any]) -> str:
         f"{parameter['name']}: {size}{_OWNERS[parameter['per']]}, {origin}; "
         f"{parameter['numbers']:,} in all"
     )
+
+
+def _reduction(reduction: Mapping[str, Any]) -> str:
+    setting = reduction["setting"] or "as it is"
+    if not reduction["tolerance"]:
+        exactness = "to the bit"
+    else:
+        exactness = f"within {reduction['tolerance']:g}, since {reduction['why']}"
+    where = ", in evaluation" if reduction["evaluated"] else ""
+    return f"{setting}: {reduction['to']}, {exactness}{where}"
 
 
 def _evaluations(row: Mapping[str, Any]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from velocity_ledger import integrators
-from velocity_ledger.corpus import Corpus, corpus_from_record
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _own, _weights
 from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
 from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.experiment._corpus import recorded_corpus
 from velocity_ledger.experiment._files import sha256
 from velocity_ledger.experiment._load import canonical, find_cell, load_cell
 from velocity_ledger.experiment._manifest import (
@@ -85,7 +85,7 @@ def convert_cell(
     start = Start(
         record | {"schedule": _told(anneal)},
         anneal,
-        corpus=lambda notify: _corpus(path, notify),
+        corpus=lambda notify: recorded_corpus(read_manifest(pathlib.Path(path)), path, notify),
         weights=lambda: _start_weights(record, anneal.start),
     )
     if not resume:
@@ -170,14 +170,6 @@ def _turned(
     model = load_cell(record["bundle"], record["cell"])
     said = {} if notify is None else {"notify": notify}
     return convert(model, integrator, rngs=record["seed"], **said)
-
-
-def _corpus(path: str | os.PathLike[str], notify: Callable[[str], None]) -> Corpus:
-    manifest = read_manifest(pathlib.Path(path))
-    corpus = corpus_from_record(manifest["corpus"], notify=notify)
-    if corpus.vocabulary.sha256 != manifest["vocabulary"].get("sha256"):
-        raise UserError(f"the vocabulary of the corpus is not the one that {path} records")
-    return corpus
 
 
 def _start_weights(record: Mapping[str, Any], start: Integrator) -> Mapping[str, Any]:

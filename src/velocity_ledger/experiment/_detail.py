@@ -11,7 +11,7 @@ import numpy as np
 from velocity_ledger import integrators
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._describe import describe
-from velocity_ledger.experiment._variants import Variant, variants_of
+from velocity_ledger.experiment._variants import Variant, reductions_of, variants_of
 from velocity_ledger.integrators import Coefficient, Context, Integrator, Parameter, Value
 from velocity_ledger.model import declared_by
 from velocity_ledger.telemetry import impulse_response
@@ -27,9 +27,10 @@ def describe_in_full(config: ExperimentConfig) -> list[dict[str, Any]]:
 
     More than there: `equation` and `tex` (lines; see `velocity_ledger.integrators.equation`),
     `learned_parameters` (shape, owner, copies, how many numbers, where they start as the equation
-    has them, or None where they are drawn), `reductions`, `against_plain` (parameters more than
-    plain's, FLOPs and memory over plain's), `family` and `impulse_response` (`gain` and `path`;
-    `linear` where they do not depend on the state; see `velocity_ledger.telemetry`).
+    has them, or None where they are drawn), `reductions` (setting of the arguments, what it then
+    equals, to what tolerance and why, whether in evaluation only), `against_plain` (parameters
+    more than plain's, FLOPs and memory over plain's), `family` and `impulse_response` (`gain` and
+    `path`; `linear` where they do not depend on the state; see `velocity_ledger.telemetry`).
 
     Raises `UserError` as `describe` does.
     """
@@ -56,6 +57,7 @@ def _more(
         "equation": said.text(),
         "tex": said.tex(),
         "learned_parameters": learned(integrator, config),
+        "reductions": [dc.asdict(reduction) for reduction in reductions_of(variant)],
         "against_plain": against,
         "impulse_response": response(integrator, n),
     }

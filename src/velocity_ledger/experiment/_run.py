@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from velocity_ledger.corpus import Corpus, check_length, corpus_from_record, load_corpus
+from velocity_ledger.corpus import Corpus, check_length, load_corpus
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _environment, _weights
 from velocity_ledger.experiment._cells import (
@@ -21,6 +21,7 @@ from velocity_ledger.experiment._cells import (
     write_cell,
 )
 from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.experiment._corpus import recorded_corpus
 from velocity_ledger.experiment._describe import (
     count_own_parameters,
     forward_flops,
@@ -368,9 +369,7 @@ def _go_on(
 ) -> tuple[Ledger, Corpus]:
     # Read again: only now does the lock keep it from changing.
     manifest = read_manifest(out)
-    corpus = corpus_from_record(manifest["corpus"], notify=notify)
-    if corpus.vocabulary.sha256 != manifest["vocabulary"].get("sha256"):
-        raise UserError(f"the vocabulary of the corpus is not the one that {out} records")
+    corpus = recorded_corpus(manifest, out, notify)
     check_length(corpus, config.model.context)
     session = _session(command)
     changed = [

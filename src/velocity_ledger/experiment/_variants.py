@@ -15,7 +15,7 @@ from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._files import sha256, write_aside
 from velocity_ledger.experiment._manifest import slugs
 from velocity_ledger.experiment._wholes import WHOLES
-from velocity_ledger.integrators import Composition, Integrator
+from velocity_ledger.integrators import Composition, Integrator, Reduction
 
 COPIES = "integrators"
 _FILE_FORM = re.compile(r"^(?P<path>.+\.py):(?P<rest>[^:]*)$")
@@ -31,13 +31,16 @@ class Variant:
     integrator: Integrator
     file: pathlib.Path | None
     """The user's own file that it comes from."""
+    form: str
+    """The text form of the integrator alone."""
     own: Mapping[str, Any] = dc.field(default_factory=dict)
     """Settings that differ from the run's, by dotted name."""
 
     @property
-    def form(self) -> str:
-        """The text form of the integrator alone."""
-        return _own.split(self.text)[0]
+    def name(self) -> str | None:
+        """The registered name that its text form begins with, or None for a user's own."""
+        name = re.split(r"[(:]", self.form)[0]
+        return name if self.file is None and name in integrators.names() else None
 
     def configure(self, config: ExperimentConfig) -> ExperimentConfig:
         """Return the run's configuration as this variant's cells have it.
@@ -55,17 +58,17 @@ def variants_of(texts: Sequence[str]) -> list[Variant]:
     parts = [_own.split(text) for text in texts]
     read = [integrators.parse(form) for form, _ in parts]
     owns = [own for _, own in parts]
-    canonical = [
-        _own.join(integrators.text(integrator), own)
-        for integrator, own in zip(read, owns, strict=True)
-    ]
+    forms = [integrators.text(integrator) for integrator in read]
+    canonical = [_own.join(form, own) for form, own in zip(forms, owns, strict=True)]
     for i, text in enumerate(canonical):
         if text in canonical[:i]:
             first = texts[canonical.index(text)]
             raise UserError(f"{first!r} and {texts[i]!r} are the same variant: leave one out")
     return [
-        Variant(text, slug, integrator, integrators.source_of(integrator), own)
-        for text, slug, integrator, own in zip(canonical, slugs(canonical), read, owns, strict=True)
+        Variant(text, slug, integrator, integrators.source_of(integrator), form, own)
+        for text, slug, integrator, form, own in zip(
+            canonical, slugs(canonical), read, forms, owns, strict=True
+        )
     ]
 
 
@@ -89,17 +92,20 @@ def describe_text(variant: Variant) -> str:
     whole = _own.whole_of(variant.text)
     if whole is not None:
         return WHOLES[whole].summary
-    name = re.split(r"[(:]", variant.form)[0]
-    if variant.file is None and name in integrators.names():
-        return integrators.summary(name)
+    if variant.name is not None:
+        return integrators.summary(variant.name)
     return (type(variant.integrator).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
 
 
 def sources_of(variant: Variant) -> tuple[str, ...]:
     """Return the BibTeX entries of the papers that a variant comes from; none for a user's own."""
-    name = re.split(r"[(:]", variant.form)[0]
-    known = variant.file is None and name in integrators.names()
-    return integrators.sources(name) if known else ()
+    return () if variant.name is None else integrators.sources(variant.name)
+
+
+def reductions_of(variant: Variant) -> tuple[Reduction, ...]:
+    """Return what a variant says that it equals at the edge of its arguments."""
+    named = () if variant.name is None else integrators.reductions(variant.name)
+    return tuple(dict.fromkeys((*named, *variant.integrator.reductions)))
 
 
 def keep_files(bundle: pathlib.Path, variants: Sequence[Variant]) -> dict[str, dict[str, str]]:

@@ -203,66 +203,67 @@ def _figure(value: float) -> str:
     return f"{value:.7g}"
 
 
-def plain(tree: ast.expr) -> str:
-    """Return the expression in one line of letters."""
+@dc.dataclass(frozen=True)
+class _Forms:
+    """How the parts of an expression are written; an operation says what it binds on each side."""
 
+    brackets: str
+    variable: Callable[[str], str]
+    call: Callable[[str, str], str]
+    operations: Mapping[type, tuple[str, int, int]]
+
+
+def _written(tree: ast.expr, forms: _Forms) -> str:
     def inside(part: ast.expr, level: int) -> str:
-        return plain(part) if _level(part) >= level else f"({plain(part)})"
+        text = _written(part, forms)
+        return text if _level(part) >= level else forms.brackets % text
 
     if isinstance(tree, ast.Constant):
         return _figure(float(tree.value))  # pyright: ignore[reportArgumentType]
     if isinstance(tree, ast.Name):
-        return tree.id.replace(_PRIME, "'")
+        return forms.variable(tree.id.replace(_PRIME, "'"))
     if isinstance(tree, ast.Call):
-        if plain(tree.func) == "abs":
-            return f"|{plain(tree.args[0])}|"
-        return f"{plain(tree.func)}({', '.join(map(plain, tree.args))})"
+        assert isinstance(tree.func, ast.Name)
+        arguments = ", ".join(_written(argument, forms) for argument in tree.args)
+        return forms.call(tree.func.id.replace(_PRIME, "'"), arguments)
     if isinstance(tree, ast.UnaryOp):
         return f"-{inside(tree.operand, _PRODUCT)}"
     assert isinstance(tree, ast.BinOp)
-    a, b = tree.left, tree.right
-    if isinstance(tree.op, ast.Add):
-        return f"{plain(a)} + {inside(b, _SUM)}"
-    if isinstance(tree.op, ast.Sub):
-        return f"{plain(a)} - {inside(b, _PRODUCT)}"
-    if isinstance(tree.op, ast.Mult):
-        return f"{inside(a, _PRODUCT)} {inside(b, _PRODUCT)}"
-    if isinstance(tree.op, ast.Div):
-        return f"{inside(a, _PRODUCT)} / {inside(b, _POWER)}"
-    return f"{inside(a, _ATOM)}^{inside(b, _ATOM)}"
+    form, left, right = forms.operations[type(tree.op)]
+    return form % (inside(tree.left, left), inside(tree.right, right))
+
+
+def plain(tree: ast.expr) -> str:
+    """Return the expression in one line of letters."""
+    return _written(tree, _PLAIN)
+
+
+def _plain_call(function: str, arguments: str) -> str:
+    return f"|{arguments}|" if function == "abs" else f"{function}({arguments})"
+
+
+_PLAIN = _Forms(
+    brackets="(%s)",
+    variable=str,
+    call=_plain_call,
+    operations={
+        ast.Add: ("%s + %s", _SUM, _SUM),
+        ast.Sub: ("%s - %s", _SUM, _PRODUCT),
+        ast.Mult: ("%s %s", _PRODUCT, _PRODUCT),
+        ast.Div: ("%s / %s", _PRODUCT, _POWER),
+        ast.Pow: ("%s^%s", _ATOM, _ATOM),
+    },
+)
 
 
 def tex(tree: ast.expr) -> str:
     """Return the expression as TeX."""
+    return _written(tree, _TEX)
 
-    def inside(part: ast.expr, level: int) -> str:
-        return tex(part) if _level(part) >= level else rf"\left({tex(part)}\right)"
 
-    if isinstance(tree, ast.Constant):
-        return _figure(float(tree.value))  # pyright: ignore[reportArgumentType]
-    if isinstance(tree, ast.Name):
-        return symbol(tree.id.replace(_PRIME, "'"))
-    if isinstance(tree, ast.Call):
-        function = plain(tree.func)
-        arguments = ", ".join(map(tex, tree.args))
-        if function == "abs":
-            return rf"\lvert {arguments} \rvert"
-        if function == "sqrt":
-            return rf"\sqrt{{{arguments}}}"
-        return rf"{symbol(function)}({arguments})"
-    if isinstance(tree, ast.UnaryOp):
-        return f"-{inside(tree.operand, _PRODUCT)}"
-    assert isinstance(tree, ast.BinOp)
-    a, b = tree.left, tree.right
-    if isinstance(tree.op, ast.Add):
-        return f"{tex(a)} + {inside(b, _SUM)}"
-    if isinstance(tree.op, ast.Sub):
-        return f"{tex(a)} - {inside(b, _PRODUCT)}"
-    if isinstance(tree.op, ast.Mult):
-        return rf"{inside(a, _PRODUCT)} \, {inside(b, _PRODUCT)}"
-    if isinstance(tree.op, ast.Div):
-        return rf"\frac{{{tex(a)}}}{{{tex(b)}}}"
-    return rf"{inside(a, _ATOM)}^{{{tex(b)}}}"
+def _tex_call(function: str, arguments: str) -> str:
+    known = {"abs": r"\lvert %s \rvert", "sqrt": r"\sqrt{%s}"}
+    return known[function] % arguments if function in known else f"{symbol(function)}({arguments})"
 
 
 def symbol(text: str) -> str:
@@ -281,3 +282,17 @@ def symbol(text: str) -> str:
         head = f"{head}_{{{below}}}"
     primes = "\\prime " * (len(text) - len(bare))
     return f"{head}^{{{primes.strip()}}}" if primes else head
+
+
+_TEX = _Forms(
+    brackets=r"\left(%s\right)",
+    variable=symbol,
+    call=_tex_call,
+    operations={
+        ast.Add: ("%s + %s", _SUM, _SUM),
+        ast.Sub: ("%s - %s", _SUM, _PRODUCT),
+        ast.Mult: (r"%s \, %s", _PRODUCT, _PRODUCT),
+        ast.Div: (r"\frac{%s}{%s}", _SUM, _SUM),
+        ast.Pow: ("%s^{%s}", _ATOM, _SUM),
+    },
+)

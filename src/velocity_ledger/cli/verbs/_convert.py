@@ -12,7 +12,7 @@ import tyro
 
 from velocity_ledger.cli._words import value_of
 from velocity_ledger.cli.verbs._settings import Computing, Flag, need_device
-from velocity_ledger.cli.verbs._train import TrackerName, _need_packages, _trackers
+from velocity_ledger.cli.verbs._tracking import TrackerName, need_packages, trackers_of
 from velocity_ledger.training._config import TrainingConfig
 
 
@@ -73,7 +73,7 @@ class Convert(Computing):
 
     def call(self, command: Sequence[str]) -> int:
         out = self.folder()
-        _need_packages(self.track)
+        need_packages(self.track)
         need_device(self.device)
         from velocity_ledger.experiment import convert_cell, converted, open_bundle, table
 
@@ -91,7 +91,7 @@ class Convert(Computing):
             resume=self.resume,
             stop_after=self.stop_after,
             command=command,
-            trackers=_trackers(self.track, out),
+            trackers=trackers_of(self.track, out),
         )
         if status >= 128:
             words = shlex.join([*command, *([] if self.resume else ["--resume"])])

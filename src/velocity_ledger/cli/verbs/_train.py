@@ -1,22 +1,16 @@
 """Train a grid of cells, or one."""
 
 import dataclasses as dc
-import hashlib
-import importlib.util
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
-from velocity_ledger.errors import UserError
+from velocity_ledger.cli.verbs._tracking import TrackerName, need_packages, trackers_of
 from velocity_ledger.experiment._config import FOUR, By, ExperimentConfig, Match, SweepConfig
-
-TrackerName = Literal["tensorboard", "wandb"]
-
-_PACKAGES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -57,7 +51,7 @@ class Training(Settings):
 
     def call(self, command: Sequence[str]) -> int:
         config, out = self.experiment(), self.folder()
-        _need_packages(self.track)
+        need_packages(self.track)
         need_device(self.device)
         from velocity_ledger.experiment import open_bundle, run_experiment, table
 
@@ -68,7 +62,7 @@ class Training(Settings):
             add=self.adds,
             stop_after=self.stop_after,
             command=command,
-            trackers=_trackers(self.track, out),
+            trackers=trackers_of(self.track, out),
         )
         if status >= 128:
             words = shlex.join([*command, *([] if self.resume or self.adds else ["--resume"])])
@@ -150,33 +144,3 @@ class Train(Training):
         """Where the run goes."""
         name = re.sub(r"[^A-Za-z0-9.=]+", "-", self.variant).strip("-.")
         return self.out or Path("runs") / f"{self.preset}-{name}-{self.seed}"
-
-
-def _need_packages(names: Sequence[TrackerName]) -> None:
-    for name in names:
-        if importlib.util.find_spec(_PACKAGES[name]) is None:
-            # By its own name: this package may come from its sources, of which pip knows nothing.
-            raise UserError(f"--track {name} needs a package: pip install {_PACKAGES[name]}")
-
-
-def _trackers(names: Sequence[TrackerName], out: Path) -> Callable[[Any, Path], Sequence[Any]]:
-    """A maker of a cell's trackers from its record and folder."""
-
-    def make(cell: Any, folder: Path) -> Sequence[Any]:
-        from velocity_ledger.experiment import open_bundle
-        from velocity_ledger.training import TensorBoardTracker, WandbTracker
-
-        found = []
-        for name in dict.fromkeys(names):
-            if name == "tensorboard":
-                found.append(TensorBoardTracker(folder / "tensorboard"))
-            else:
-                # A resumed cell goes on in its own record there, another run's never does.
-                begun = open_bundle(out).manifest["created"]
-                key = hashlib.sha256(f"{begun} {cell.name}".encode()).hexdigest()[:16]
-                found.append(
-                    WandbTracker(project="velocity-ledger", group=out.name, name=cell.name, id=key)
-                )
-        return found
-
-    return make

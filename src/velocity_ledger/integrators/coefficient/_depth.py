@@ -10,7 +10,26 @@ from velocity_ledger.integrators._value import Scalar
 from velocity_ledger.integrators.coefficient._base import Coefficient, contracts, vanishes
 
 
-class Linear(Coefficient):
+class _Ramp(Coefficient):
+    """From one number to another, never past either."""
+
+    first: Scalar = 0.0
+    last: Scalar = 0.9
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether zero is met on the way."""
+        return vanishes(self.first) or vanishes(self.last) or bool(self.first * self.last < 0)
+
+    @property
+    def contracts(self) -> bool:
+        return contracts(self.first) and contracts(self.last)
+
+    def held(self, value: float) -> "_Ramp":
+        return self.replace(first=value, last=value)
+
+
+class Linear(_Ramp):
     """From `first` at the first sub-update to `last` at the last one, in equal steps.
 
         s = first + (last - first) k / (n - 1)
@@ -18,49 +37,21 @@ class Linear(Coefficient):
     at k = 0..n-1; of one sub-update it is `first`.
     """
 
-    first: Scalar = 0.0
-    last: Scalar = 0.9
-
     def value(self, name: str, x: Any, ctx: Context) -> Any:
         del name, x
         return self.first + (self.last - self.first) * _place(ctx)
 
-    @property
-    def vanishes(self) -> bool:
-        return _reaches_zero(self.first, self.last)
 
-    @property
-    def contracts(self) -> bool:
-        return contracts(self.first) and contracts(self.last)
-
-    def held(self, value: float) -> "Linear":
-        return self.replace(first=value, last=value)
-
-
-class Cosine(Coefficient):
+class Cosine(_Ramp):
     """From `first` at the first sub-update to `last` at the last one, along half a cosine.
 
     s_k = last + (first - last) (1 + cos(pi k / (n - 1))) / 2, k = 0..n-1; of one sub-update it is
     `first`.
     """
 
-    first: Scalar = 0.0
-    last: Scalar = 0.9
-
     def value(self, name: str, x: Any, ctx: Context) -> Any:
         del name, x
         return self.last + (self.first - self.last) * 0.5 * (1 + jnp.cos(jnp.pi * _place(ctx)))
-
-    @property
-    def vanishes(self) -> bool:
-        return _reaches_zero(self.first, self.last)
-
-    @property
-    def contracts(self) -> bool:
-        return contracts(self.first) and contracts(self.last)
-
-    def held(self, value: float) -> "Cosine":
-        return self.replace(first=value, last=value)
 
 
 class Table(Coefficient):
@@ -140,8 +131,3 @@ class LedgerGain(Coefficient):
 
 def _place(ctx: Context) -> Any:
     return jnp.asarray(ctx.index, jnp.float32) / max(ctx.total - 1, 1)
-
-
-def _reaches_zero(first: Any, last: Any) -> bool:
-    """Whether a path from one number to another meets zero."""
-    return vanishes(first) or vanishes(last) or bool(first * last < 0)

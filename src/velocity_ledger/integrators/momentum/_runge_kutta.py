@@ -7,16 +7,9 @@ from velocity_ledger.integrators._value import Scalar
 from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 
 
-class Heun(Momentum):
-    """Average the field here and one step ahead, order 2.
+class Staged(Momentum):
+    """Several evaluations within one sub-update, nothing kept between two; h is their step."""
 
-        f1 = f(x);  f2 = f(x + h f1);  direction = (f1 + f2) / 2
-
-    h is the step the direction will be scaled by. All evaluations share weights and dropout mask
-    (ODE Transformer, Li et al. 2022, arXiv 2203.09176).
-    """
-
-    evaluations: ClassVar[int] = 2
     remembers: ClassVar[bool] = False
 
     h: Scalar = 1.0
@@ -28,6 +21,18 @@ class Heun(Momentum):
     @property
     def inner_step(self) -> Any:
         return self.h
+
+
+class Heun(Staged):
+    """Average the field here and one step ahead, order 2.
+
+        f1 = f(x);  f2 = f(x + h f1);  direction = (f1 + f2) / 2
+
+    h is the step the direction will be scaled by. All evaluations share weights and dropout mask
+    (ODE Transformer, Li et al. 2022, arXiv 2203.09176).
+    """
+
+    evaluations: ClassVar[int] = 2
 
     def order(self, h: Any) -> int | None:
         # The fields ahead are where the step will lead only if it is scaled by the same h.
@@ -41,7 +46,7 @@ class Heun(Momentum):
         return Impulse(direction=mean, increment=mean), state
 
 
-class RungeKutta4(Momentum):
+class RungeKutta4(Staged):
     """The classical four evaluations, order 4.
 
         f1 = f(x);  f2 = f(x + h/2 f1);  f3 = f(x + h/2 f2);  f4 = f(x + h f3)
@@ -52,17 +57,6 @@ class RungeKutta4(Momentum):
     """
 
     evaluations: ClassVar[int] = 4
-    remembers: ClassVar[bool] = False
-
-    h: Scalar = 1.0
-
-    @property
-    def ahead(self) -> bool:
-        return True
-
-    @property
-    def inner_step(self) -> Any:
-        return self.h
 
     def order(self, h: Any) -> int | None:
         # The fields ahead are where the step will lead only if it is scaled by the same h.

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 
 from velocity_ledger.integrators._contract import Context, Field, Parameter, scalar
-from velocity_ledger.integrators._value import Scalar
 from velocity_ledger.integrators.coefficient import Learned, Number, declare, evaluate
-from velocity_ledger.integrators.momentum._base import Impulse, Momentum
+from velocity_ledger.integrators.momentum._base import Impulse
+from velocity_ledger.integrators.momentum._runge_kutta import Staged
 
 
-class TwoStage(Momentum):
+class TwoStage(Staged):
     """Add the field here and one step ahead, each with a weight of its own.
 
         f1 = f(x);  f2 = f(x + h f1);  direction = first f1 + second f2
@@ -22,19 +22,9 @@ class TwoStage(Momentum):
     """
 
     evaluations: ClassVar[int] = 2
-    remembers: ClassVar[bool] = False
 
     first: Number = Learned(1.0, "identity")
     second: Number = Learned(1.0, "identity")
-    h: Scalar = 1.0
-
-    @property
-    def ahead(self) -> bool:
-        return True
-
-    @property
-    def inner_step(self) -> Any:
-        return self.h
 
     def order(self, h: Any) -> int | None:
         """2 where both halves are fixed, as Heun's are."""
@@ -53,7 +43,7 @@ class TwoStage(Momentum):
         return Impulse(direction=mixed, increment=mixed), state
 
 
-class GatedTwoStage(Momentum):
+class GatedTwoStage(Staged):
     """Mix the field here and one step ahead by a gate that reads both.
 
         f1 = f(x);  f2 = f(x + h f1);  g = sigmoid(w [f1; f2] + b)
@@ -65,17 +55,6 @@ class GatedTwoStage(Momentum):
     """
 
     evaluations: ClassVar[int] = 2
-    remembers: ClassVar[bool] = False
-
-    h: Scalar = 1.0
-
-    @property
-    def ahead(self) -> bool:
-        return True
-
-    @property
-    def inner_step(self) -> Any:
-        return self.h
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         return {
