@@ -42,18 +42,30 @@ def test_no_other_size_of_the_reference_is_nearer(text, match, by):
     size = cost(reference, model)
     assert (m.wanted, m.size) == (wanted, size)
 
-    def other(k: int) -> int:
+    def coarse(k: int) -> int:
+        width = model.width + 2 * k
         shape = (
             dc.replace(MODEL, layers=model.layers + k)
             if by == "depth"
-            else dc.replace(
-                MODEL, width=model.width + 2 * k, hidden=round((model.width + 2 * k) * 4)
-            )
+            else dc.replace(MODEL, width=width, hidden=4 * width)
         )
         return cost(reference, shape)
 
-    assert all(abs(size - wanted) <= abs(other(k) - wanted) for k in (-1, 1))
-    assert other(-1) < wanted + abs(size - wanted)
+    def fine(k: int) -> int:
+        return cost(reference, dc.replace(model, hidden=model.hidden + k))
+
+    assert all(abs(coarse(0) - wanted) <= abs(coarse(k) - wanted) for k in (-1, 1))
+    assert fine(0) == size
+    assert all(abs(size - wanted) <= abs(fine(k) - wanted) for k in (-1, 1))
+    assert abs(size - wanted) < fine(1) - size
+
+
+def test_a_table_of_velocities_is_matched_by_hidden_units_alone():
+    table = 'yuriiformer(velocity="tokens")'
+    _, found = matched("plain", table, match="params")
+    (m,) = found.values()
+    assert abs(m.size - m.wanted) <= 3 * (2 * MODEL.width + 1) / 2
+    assert m.text == f"plain with model.hidden={MODEL.hidden + 4}"
 
 
 def test_a_variant_of_the_same_size_needs_no_rival():
@@ -71,7 +83,7 @@ def test_two_of_one_size_share_a_rival():
 
 def test_a_size_that_depth_cannot_come_near_is_refused():
     with pytest.raises(UserError, match="match by depth"):
-        matched("plain", "plain with model.width=6 model.hidden=1 model.layers=1", match="params")
+        matched("plain", "plain with model.width=2 model.hidden=1 model.layers=1", match="params")
     with pytest.raises(UserError, match="match by width"):
-        matched("plain", "plain with model.width=20 model.hidden=20 model.layers=1",
+        matched("plain", "plain with model.width=8 model.hidden=4 model.layers=1",
                 match="params", by="depth")  # fmt: skip

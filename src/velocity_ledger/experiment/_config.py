@@ -65,7 +65,7 @@ class ExperimentConfig:
     match: Match = "none"
     """Also train the reference enlarged to each variant's parameters, or to its FLOPs a token."""
     match_by: By = "width"
-    """What of the reference is enlarged: its width, MLP in proportion, or its layers."""
+    """What of the reference is enlarged, width or layers; hidden units make up the rest."""
     sweep: SweepConfig = SweepConfig()
 
     def __post_init__(self) -> None:

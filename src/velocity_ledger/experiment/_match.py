@@ -32,7 +32,9 @@ def with_matches(
     """Return the variants and the enlarged references, and which variant has which as its rival.
 
     `config.model` holds the corpus's vocabulary. The reference is the first variant; it is made
-    wider (hidden units in proportion, heads as many) or deeper until it is as near as it gets.
+    wider (hidden units in proportion, heads as many) or deeper until it is as near as it gets, and
+    then gets some hidden units more or less: steps of width and depth are coarse.
+
     Raises `UserError` where no size is near.
     """
     if config.match == "none":
@@ -64,28 +66,42 @@ def _size(variant: Variant, model: ModelConfig, match: Match) -> int:
 def _nearest(
     reference: Variant, base: ModelConfig, wanted: int, match: Match, by: By
 ) -> tuple[str, int]:
-    """The reference's text and size where it is nearest to `wanted`; the size grows with either."""
-
+    """The reference's text and size where it is nearest to `wanted`."""
     unit = 2 if base.positions == "rope" and by == "width" else 1
 
-    def size(k: int) -> int:
-        return _size(reference, _enlarged(base, by, unit * k), match)
+    def size(shape: ModelConfig) -> int:
+        return _size(reference, shape, match)
 
-    low, high = 1, 1
-    while size(high) < wanted and high < _MOST:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if size(middle) < wanted else (low, middle)
-    best = min((low, high), key=lambda k: abs(size(k) - wanted))
-    shape = _enlarged(base, by, unit * best)
+    def enlarged(k: int) -> ModelConfig:
+        return _enlarged(base, by, unit * k)
+
+    coarse = enlarged(_closest(lambda k: size(enlarged(k)), wanted, 1, _MOST))
+
+    def filled(hidden: int) -> ModelConfig:
+        return dc.replace(coarse, hidden=hidden)
+
+    # So far from its proportion at most, or the shape would be another kind of network.
+    least, most = max(1, round(coarse.hidden / 2)), 2 * coarse.hidden
+    shape = filled(_closest(lambda hidden: size(filled(hidden)), wanted, least, most))
     changed = {
         f"model.{name}": getattr(shape, name)
         for name in ("layers", "width", "hidden")
         if getattr(shape, name) != getattr(base, name)
     }
     text = _own.join(reference.form, _own.ordered({**reference.own, **changed}))
-    return text, size(best)
+    return text, size(shape)
+
+
+def _closest(size: Callable[[int], int], wanted: int, low: int, high: int) -> int:
+    """The number in a range whose size, which grows with it, is nearest to `wanted`."""
+    top = low
+    # Sizes of large networks take long to count.
+    while size(top) < wanted and top < high:
+        low, top = top, min(2 * top, high)
+    while top - low > 1:
+        middle = (low + top) // 2
+        low, top = (middle, top) if size(middle) < wanted else (low, middle)
+    return min((low, top), key=lambda k: abs(size(k) - wanted))
 
 
 def _enlarged(base: ModelConfig, by: By, k: int) -> ModelConfig:

@@ -104,7 +104,7 @@ class Compare(Training):
     match: Match = "none"
     """Also train the first variant enlarged to each other's parameters, or FLOPs a token."""
     match_by: By = "width"
-    """What of it is enlarged: its width, hidden units in proportion, or its layers."""
+    """What of it is enlarged: its width, or its layers; hidden units then make up the rest."""
     add: Flag = False
     """Add these variants and seeds to the run in that folder, and train what is missing; with
     `--out` and without `--preset`, its configuration is the default."""
