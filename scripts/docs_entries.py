@@ -3,11 +3,12 @@
 import functools
 import html
 import inspect
-import io
 import json
 import re
 from pathlib import Path
 from typing import Any
+
+import docs_svg
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = ROOT / "docs" / "contract.json"
@@ -15,7 +16,6 @@ N = 12
 """Sub-updates of the responses that are drawn: those of the published model."""
 
 _PICTURE = re.compile(r'<div class="response" data-entry="([^"]+)"></div>')
-_LINE, _PLAIN, _INK = "#0072b2", "#7f7f7f", "#333333"
 _KEY = re.compile(r"@\w+\{([^,]+),")
 
 
@@ -206,29 +206,19 @@ def _svg(name: str, gains: tuple[float, ...]) -> str:
     with _style.style():
         import matplotlib as mpl
 
-        # Ids differ from picture to picture of a page; letters stay letters.
-        mpl.rcParams |= {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}
+        # Ids differ from picture to picture of a page.
+        mpl.rcParams |= {"svg.hashsalt": name, "font.size": 9}
         made = _style.figure(4.2, 1.9)
         axes = made.subplots()
-        axes.plot(k, _gain("plain")[0], color=_PLAIN, linewidth=1.0)
-        axes.plot(k, gains, color=_LINE, marker="o", markersize=4)
-        axes.set_xlabel("sub-update k", color=_INK)
-        axes.set_ylabel(r"gain of $f_k$ in $x_n$", color=_INK, parse_math=True)
+        axes.plot(k, _gain("plain")[0], color=docs_svg.GREY, linewidth=1.0)
+        axes.plot(k, gains, color=docs_svg.BLUE, marker="o", markersize=4)
+        axes.set_xlabel("sub-update k", color=docs_svg.INK)
+        axes.set_ylabel(r"gain of $f_k$ in $x_n$", color=docs_svg.INK, parse_math=True)
         low, high = min(0.0, *gains), max(1.0, *gains)
         axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
         axes.set_xticks(k)
-        axes.tick_params(colors=_INK)
+        axes.tick_params(colors=docs_svg.INK)
         axes.grid(axis="x", visible=False)
         # Laid out once by hand, for the longest labels: that is much quicker.
         made.subplots_adjust(left=0.15, right=0.985, bottom=0.24, top=0.96)
-        text = io.StringIO()
-        made.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    drawn = text.getvalue()
-    drawn = drawn[drawn.index("<svg ") :]
-    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
-    # Nothing refers to groups, and every picture of a page would have the same.
-    drawn = re.sub(r'<g id="[^"]+"', "<g", drawn)
-    for colour, name in ((_LINE, "line"), (_PLAIN, "plain"), (_INK, "ink"), ("#dddddd", "grid")):
-        drawn = drawn.replace(colour, f"var(--response-{name})")
-    drawn = drawn.replace("#000000", "var(--response-ink)")
-    return re.sub(r">\s+<", "><", drawn)
+        return docs_svg.text_of(made)

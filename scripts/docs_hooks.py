@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import docs_comparison
 import docs_entries
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -39,6 +40,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         ("<!-- checks -->", _checks),
         ("<!-- index -->", docs_entries.index),
         ("<!-- contract table -->", docs_entries.contract_table),
+        ("<!-- comparison -->", docs_comparison.comparison),
     ):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
