@@ -50,6 +50,13 @@ def test_a_name_in_full_as_json(capsys):
     assert "v' = mu v + (1 - mu) F(x)" in bdia["equation"] and bdia["tex"]
 
 
+def test_a_reduction_that_does_not_hold_in_a_gpt_says_so(capsys):
+    assert main(["describe", "split-ledger", "ledger", *SMALL]) == 0
+    split, _, ledger = capsys.readouterr().out.partition("\nledger\n")
+    assert "as it is: ledger, to the bit, where all fields are of one kind" in split
+    assert "mu=0: plain, to the bit\n" in ledger
+
+
 def test_a_narrow_terminal_is_respected(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     assert main(["describe", "yuriiformer", *SMALL]) == 0

@@ -72,6 +72,7 @@ def _reduction(reduction: Mapping[str, Any]) -> str:
     else:
         exactness = f"within {reduction['tolerance']:g}, since {reduction['why']}"
     where = ", in evaluation" if reduction["evaluated"] else ""
+    where += ", where all fields are of one kind" if reduction["one_kind"] else ""
     return f"{setting}: {reduction['to']}, {exactness}{where}"
 
 
