@@ -192,12 +192,10 @@ def _(at, integrators, interval, mo, per_seed, runs, seeds, table, training, vl)
         difference = vl.paired_difference(losses["ledger"], losses["plain"])
         if difference.low is None:
             verdict = "one seed has no interval, so this decides nothing"
-        elif difference.low > 0:
-            verdict = "the ledger is worse"
-        elif difference.high < 0:
-            verdict = "the ledger is better"
-        else:
+        elif difference.low <= 0 <= difference.high:
             verdict = "no difference is resolved"
+        else:
+            verdict = "a difference at one learning rate for both, which ranks neither"
         return (
             f"After {training.steps} steps the best validation loss of the ledger differs from"
             f" the plain one by {difference.mean:+.3f} nats per character (95 % interval"

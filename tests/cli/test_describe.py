@@ -25,6 +25,7 @@ def test_a_name_in_full(capsys):
         "v' = mu v + (1 - mu) F(x)",
         "learned      mu: 1 a sub-update, from 0.8; 12 in all",
         "2,724,876, 12 more than plain",
+        "neither counts what the integrator itself computes and keeps",
         "2,722,560, 2,304 fewer than plain",
         "of f_1 ... f_12 in x_12: ",
         "linearised where",
@@ -48,6 +49,13 @@ def test_a_name_in_full_as_json(capsys):
     }  # fmt: skip
     assert ledger["learned_parameters"] == []
     assert "v' = mu v + (1 - mu) F(x)" in bdia["equation"] and bdia["tex"]
+
+
+def test_a_reduction_that_does_not_hold_in_a_gpt_says_so(capsys):
+    assert main(["describe", "split-ledger", "ledger", *SMALL]) == 0
+    split, _, ledger = capsys.readouterr().out.partition("\nledger\n")
+    assert "as it is: ledger, to the bit, where all fields are of one kind" in split
+    assert "mu=0: plain, to the bit\n" in ledger
 
 
 def test_a_narrow_terminal_is_respected(capsys, monkeypatch):

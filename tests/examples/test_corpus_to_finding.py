@@ -49,7 +49,9 @@ def test_the_finding_is_the_table_in_sentences(printed):
         (numbers,) = re.findall(pattern, finding)
         assert float(numbers[0]) == pytest.approx(float(row["ledger"]), rel=6e-3)
         assert float(numbers[1]) == pytest.approx(float(row["plain"]), rel=6e-3)
-    assert re.search(r"the ledger is (worse|better)|no difference is resolved", finding)
+    # Two seeds and one learning rate: whatever the difference is, it ranks nothing.
+    assert re.search(r"which ranks neither|no difference is resolved", finding)
+    assert not re.search(r"better|worse", finding)
 
 
 def test_marimo_has_nothing_to_say_against_it():

@@ -54,6 +54,8 @@ def test_differences_are_paired_as_recomputed_from_the_published_values(publishe
 def test_the_table_says_what_is_unknown(published):
     text = table(open_bundle(published))
     assert "1.4330" in text and "127.80 (-)" in text and "74.9 (-)" in text
+    # Three seeds, but nobody knows of a search for rates.
+    assert "learning rates were found is unknown" in text and "this ranks nothing" in text
     assert "Imported" in text and "Null model" not in text and "Corpus:" in text
 
 

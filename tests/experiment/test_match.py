@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment import ExperimentConfig
+from velocity_ledger.experiment import PRESETS, ExperimentConfig, open_bundle
 from velocity_ledger.experiment._config import MATCH_TOLERANCE
 from velocity_ledger.experiment._describe import forward_flops, parameter_count
-from velocity_ledger.experiment._match import with_matches
+from velocity_ledger.experiment._fairness import fairness_notes
+from velocity_ledger.experiment._manifest import read_manifest, write_manifest
+from velocity_ledger.experiment._match import Matched, with_matches
 from velocity_ledger.experiment._variants import variants_of
 from velocity_ledger.model import ModelConfig
 
@@ -83,7 +85,41 @@ def test_two_of_one_size_share_a_rival():
 
 def test_a_size_that_depth_cannot_come_near_is_refused():
     with pytest.raises(UserError, match="match by depth"):
-        matched("plain", "plain with model.width=2 model.hidden=1 model.layers=1", match="params")
+        matched("plain", "ledger with model.width=2 model.hidden=1 model.layers=1",
+                match="params")  # fmt: skip
     with pytest.raises(UserError, match="match by width"):
-        matched("plain", "plain with model.width=8 model.hidden=4 model.layers=1",
+        matched("plain", "ledger with model.width=8 model.hidden=4 model.layers=1",
                 match="params", by="depth")  # fmt: skip
+
+
+def test_the_reference_in_another_size_needs_no_rival():
+    """Else a run that is added to would match its own matches."""
+    rival = "plain with model.width=24 model.hidden=70"
+    variants, found = matched("plain", rival, match="params")
+    assert [v.text for v in variants] == ["plain", rival] and not found
+
+
+@pytest.mark.parametrize(
+    ("size", "by", "made"),
+    [(1300, "width", "wider"), (700, "width", "narrower"), (1300, "depth", "deeper"),
+     (700, "depth", "shallower")],
+)  # fmt: skip
+def test_notes_tell_larger_from_smaller_and_what_is_near(size, by, made, synthetic):
+    texts = ("plain", "other", "rival", "near", "far")
+    config = dc.replace(
+        PRESETS["smoke"], variants=texts, match="flops", match_by=by, corpus="text.txt"
+    )
+    path = synthetic(config=config)
+    manifest = read_manifest(path)
+    sizes = (1000, size + 3, size, 1009, 1011)
+    for record, flops in zip(manifest["variants"], sizes, strict=True):
+        record["flops_per_token_forward"] = flops
+    manifest["variants"][1]["match"] = dc.asdict(Matched("rival", size, size + 3))
+    write_manifest(path, manifest)
+    assert fairness_notes(open_bundle(path)) == [
+        f"rival is plain made {made} to match other: {size:,} FLOPs a token against {size + 3:,} "
+        f"({-300 / (size + 3):+.1f} %).",
+        "Within 1 % of the first one's FLOPs a token as they are: near.",
+        "FLOPs are those of attention, MLPs and head: what an integrator itself computes is not "
+        "among them.",
+    ]

@@ -8,12 +8,14 @@ from hypothesis import given, settings, strategies as st
 
 import velocity_ledger as vl
 from integrators import tiny_fields as tiny
+from velocity_ledger.contract import CHECKS, Subject
 from velocity_ledger.record import States
 
 mus = st.floats(0.0, 0.99)
 hs = st.floats(0.05, 1.5)
 seeds = st.integers(0, 2**16)
 few = settings(max_examples=25)
+(every_parameter_is_heard,) = [c for c in CHECKS if c.__name__ == "every_parameter_is_heard"]
 ATOL = 1e-5  # float32 sums of n = 6 steps of size about 1
 
 _recorded = jax.jit(
@@ -99,6 +101,13 @@ def test_a_constant_field_is_followed_at_full_speed_only_with_debias():
     np.testing.assert_allclose(debiased, 12.0, rtol=1e-5)
     biased, _ = vl.integrate(constant, x, vl.ledger())
     np.testing.assert_allclose(biased, sum(1 - 0.9**k for k in range(1, 13)), rtol=1e-5)
+
+
+def test_an_undamped_mu_is_not_heard_where_there_is_no_velocity_yet():
+    """It multiplies a velocity of zero, and the gain of the field is 1."""
+    undamped = "compose(heavy_ball(mu=learned(.9), damped=False), flat(), fixed())"
+    every_parameter_is_heard(Subject(undamped))
+    assert not vl.parse("learned-ledger").parameters(8)["mu"].zero_gradient
 
 
 def test_mu_zero_is_plain_for_any_field_without_jit():

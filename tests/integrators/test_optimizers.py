@@ -139,6 +139,17 @@ def test_a_decay_is_what_moves_a_stream_under_zero_fields():
     np.testing.assert_allclose(x, left * tiny.start(), rtol=1e-5)
 
 
+def test_an_average_from_tables_moves_a_stream_under_zero_fields_and_says_so():
+    form = "compose(preconditioned(start='tokens', norm=False), flat(), fixed())"
+    own = {"velocity_token": jnp.ones((5, 8)), "velocity_position": jnp.zeros((3, 8))}
+    moved, _ = vl.integrate(
+        [jnp.zeros_like], jnp.ones((3, 8)), vl.parse(form), parameters=own, inputs=jnp.arange(3)
+    )
+    assert float(jnp.abs(moved - 1).min()) > 0.1
+    assert not vl.parse(form).rests
+    assert vl.parse(form.replace("tokens", "vector")).rests
+
+
 def test_published_starts():
     own = {n: p.initial(jax.random.key(0)) for n, p in
            vl.parse("adamwformer").parameters(8).items()}  # fmt: skip

@@ -37,7 +37,10 @@ def card(row: Mapping[str, Any]) -> str:
     say("FLOPs", [f"{row['flops_per_step']:.3g} a training step, {flops:.2f} x plain"])
     say(
         "memory",
-        [f"{row['memory_bytes'] / 2**20:,.0f} MiB for training, estimated, {memory:.2f} x plain"],
+        [
+            f"{row['memory_bytes'] / 2**20:,.0f} MiB for training, estimated, {memory:.2f} x plain",
+            "neither counts what the integrator itself computes and keeps",
+        ],
     )
     response = row["impulse_response"]
     n = len(response["gain"])
@@ -72,6 +75,7 @@ def _reduction(reduction: Mapping[str, Any]) -> str:
     else:
         exactness = f"within {reduction['tolerance']:g}, since {reduction['why']}"
     where = ", in evaluation" if reduction["evaluated"] else ""
+    where += ", where all fields are of one kind" if reduction["one_kind"] else ""
     return f"{setting}: {reduction['to']}, {exactness}{where}"
 
 

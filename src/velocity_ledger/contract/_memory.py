@@ -74,7 +74,7 @@ def every_field_is_heard(subject: Subject) -> None:
 
 
 def every_number_acts(subject: Subject) -> None:
-    """Each hyperparameter changes the path in training, each argument of its builder the value."""
+    """Each number changes the path in training, each number or truth of its builder the value."""
     integrator = subject.integrator
     leaves, structure = jax.tree.flatten(integrator)
     names = [jax.tree_util.keystr(k) for k, _ in jax.tree.leaves_with_path(integrator)]
@@ -98,7 +98,7 @@ def every_number_acts(subject: Subject) -> None:
 
 
 def _numbers(subject: Subject) -> dict[str, Any]:
-    """The arguments of its builder that are numbers, truths or words, with their defaults."""
+    """The arguments of its builder that are numbers or truths: of a word no other is known."""
     if subject.build is None:
         return {}
     takes = arguments(subject.build)

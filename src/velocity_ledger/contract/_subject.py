@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -142,11 +141,6 @@ def one_line(error: BaseException) -> str:
     line = line if len(line) <= 200 else f"{line[:197]}..."
     plain = isinstance(error, (UserError, AssertionError))
     return line if plain else f"{type(error).__name__}: {line}"
-
-
-def first_paragraph(thing: Any) -> str:
-    """Return the first paragraph of a docstring in one line."""
-    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
 
 
 def one_copy(own: dict[str, Any], integrator: Integrator) -> dict[str, Any]:

@@ -12,7 +12,15 @@ from velocity_ledger import integrators
 from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.experiment._describe import describe
 from velocity_ledger.experiment._variants import Variant, reductions_of, variants_of
-from velocity_ledger.integrators import Coefficient, Context, Integrator, Parameter, Value
+from velocity_ledger.integrators import (
+    Coefficient,
+    Composition,
+    Context,
+    Integrator,
+    Parameter,
+    Reduction,
+    Value,
+)
 from velocity_ledger.model import declared_by
 from velocity_ledger.telemetry import impulse_response
 
@@ -28,7 +36,8 @@ def describe_in_full(config: ExperimentConfig) -> list[dict[str, Any]]:
     More than there: `equation` and `tex` (lines; see `velocity_ledger.integrators.equation`),
     `learned_parameters` (shape, owner, copies, how many numbers, where they start as the equation
     has them, or None where they are drawn), `reductions` (setting of the arguments, what it then
-    equals, to what tolerance and why, whether in evaluation only), `against_plain` (parameters
+    equals, to what tolerance and why, whether `evaluated` only, and whether of `one_kind`: where a
+    layer takes turns it does not hold, or not to the bit), `against_plain` (parameters
     more than plain's, FLOPs and memory over plain's), `family` and `impulse_response` (`gain` and
     `path`; `linear` where they do not depend on the state; see `velocity_ledger.telemetry`).
 
@@ -57,10 +66,28 @@ def _more(
         "equation": said.text(),
         "tex": said.tex(),
         "learned_parameters": learned(integrator, config),
-        "reductions": [dc.asdict(reduction) for reduction in reductions_of(variant)],
+        "reductions": [
+            dc.asdict(reduction) | {"one_kind": of_one_kind(variant.form, reduction)}
+            for reduction in reductions_of(variant)
+        ],
         "against_plain": against,
         "impulse_response": response(integrator, n),
     }
+
+
+def of_one_kind(form: str, reduction: Reduction) -> bool:
+    """Whether what is declared of a text form holds only for fields of one kind.
+
+    Another splitting, or a memory for each kind, makes another model of attention and MLP.
+    """
+    base = form.partition("(")[0].strip()
+    edge = integrators.parse(f"{base}({reduction.setting})")
+    other = integrators.parse(reduction.to)
+    return edge.splitting != other.splitting or _apart(edge) != _apart(other)
+
+
+def _apart(integrator: Integrator) -> bool:
+    return isinstance(integrator, Composition) and integrator.momentum.per_kind
 
 
 def response(integrator: Integrator, n: int) -> dict[str, Any]:

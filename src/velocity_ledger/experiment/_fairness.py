@@ -7,6 +7,12 @@ from velocity_ledger.experiment._bundle import Bundle
 from velocity_ledger.experiment._config import MATCH_TOLERANCE as TOLERANCE, ExperimentConfig
 from velocity_ledger.experiment._trials import Trial, at_edge, read_trials
 
+_MATCHED = {
+    "params": ("parameters", "parameters"),
+    "flops": ("FLOPs a token", "flops_per_token_forward"),
+}
+"""Of what is matched, its words and its name in a manifest."""
+
 
 def no_ranking(bundle: Bundle, seeds: Sequence[int]) -> str | None:
     """Return why the variants are not to be ranked, a sentence; None where nothing forbids it.
@@ -16,7 +22,14 @@ def no_ranking(bundle: Bundle, seeds: Sequence[int]) -> str | None:
     if len(bundle.variants) < 2:
         return None
     few = not seeds or min(seeds) < 2
-    one_rate = bundle.config is not None and not bundle.config.sweep.rates
+    if bundle.config is None:
+        if few:
+            return "One seed: this ranks nothing."
+        return (
+            "How the learning rates were found is unknown here: a difference may be the rate's, so "
+            "this ranks nothing."
+        )
+    one_rate = not bundle.config.sweep.rates
     if few and one_rate:
         return "One seed and one learning rate for all: this ranks nothing."
     if few:
@@ -71,9 +84,9 @@ def _lost(trials: Sequence[Trial]) -> str:
 
 
 def _sizes(bundle: Bundle, config: ExperimentConfig) -> list[str]:
-    what = {"params": "parameters", "flops": "FLOPs a token"}.get(config.match)
-    matched = [(v["text"], m) for v in bundle.variants if (m := v.get("match"))]
-    if what is None:
+    first, *others = bundle.variants
+    what, size = _MATCHED.get(config.match, ("", ""))
+    if not what:
         sizes = [v["parameters"] for v in bundle.variants if v.get("parameters") is not None]
         if sizes and max(abs(n - sizes[0]) for n in sizes) > TOLERANCE * sizes[0]:
             return [
@@ -81,16 +94,33 @@ def _sizes(bundle: Bundle, config: ExperimentConfig) -> list[str]:
                 "trains the first one in the sizes of the others."
             ]
         return []
-    made = "wider" if config.match_by == "width" else "deeper"
+    matched = [(v["text"], m) for v in others if (m := v.get("match"))]
+    own = first.get(size)
     found = [
-        f"{m['text']} is {bundle.variants[0]['text']} made {made} to match {name}: {m['size']:,} "
-        f"{what} against {m['wanted']:,} ({100 * (m['size'] / m['wanted'] - 1):+.1f} %)."
+        f"{m['text']} is {first['text']} made {_made(config, own, m['size'])} to match {name}: "
+        f"{m['size']:,} {what} against {m['wanted']:,} "
+        f"({100 * (m['size'] / m['wanted'] - 1):+.1f} %)."
         for name, m in matched
     ]
-    if len(matched) < len(bundle.variants) - 1 - len({m["text"] for _, m in matched}):
+    near = [
+        v["text"]
+        for v in others
+        if not v.get("match") and own and abs((v.get(size) or 0) - own) <= TOLERANCE * own
+    ]
+    if near:
         most = f"{100 * TOLERANCE:g} %"
-        found.append(f"Variants without a match are within {most} of the first one's {what}.")
+        found.append(f"Within {most} of the first one's {what} as they are: {', '.join(near)}.")
+    if config.match == "flops":
+        found.append(
+            "FLOPs are those of attention, MLPs and head: what an integrator itself computes is "
+            "not among them."
+        )
     return found
+
+
+def _made(config: ExperimentConfig, own: int | None, size: int) -> str:
+    more, less = {"width": ("wider", "narrower"), "depth": ("deeper", "shallower")}[config.match_by]
+    return less if own and size < own else more
 
 
 def _listed(rates: Sequence[float]) -> str:

@@ -1,7 +1,8 @@
 """The reference enlarged to what another variant has: parameters, or FLOPs a token."""
 
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _own
@@ -12,6 +13,7 @@ from velocity_ledger.model import ModelConfig
 
 _COST: dict[str, Callable[..., int]] = {"params": parameter_count, "flops": forward_flops}
 _MOST = 4096  # of anything that is tried
+_SIZES = {f"model.{name}": name for name in ("layers", "width", "hidden")}
 
 
 @dc.dataclass(frozen=True)
@@ -32,8 +34,9 @@ def with_matches(
     """Return the variants and the enlarged references, and which variant has which as its rival.
 
     `config.model` holds the corpus's vocabulary. The reference is the first variant; it is made
-    wider (hidden units in proportion, heads as many) or deeper until it is as near as it gets, and
-    then gets some hidden units more or less: steps of width and depth are coarse.
+    wider (hidden units in proportion, heads as many) or deeper, or less so, until it is as near as
+    it gets, and then gets some hidden units more or less: steps of width and depth are coarse. The
+    reference in another size, as an earlier match made it, has no rival.
 
     Raises `UserError` where no size is near.
     """
@@ -44,6 +47,8 @@ def with_matches(
     own_size = _size(reference, base, config.match)
     found: dict[str, Matched] = {}
     for variant in variants[1:]:
+        if _is_another_size(variant, reference):
+            continue
         wanted = _size(variant, variant.configure(config).model, config.match)
         if abs(wanted - own_size) <= MATCH_TOLERANCE * own_size:
             continue
@@ -57,6 +62,14 @@ def with_matches(
     texts = [v.text for v in variants]
     new = [text for text in dict.fromkeys(m.text for m in found.values()) if text not in texts]
     return variants_of([*texts, *new]), found
+
+
+def _is_another_size(variant: Variant, reference: Variant) -> bool:
+    def but_size(own: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in own.items() if name not in _SIZES}
+
+    same = variant.form == reference.form
+    return same and but_size(variant.own) == but_size(reference.own)
 
 
 def _size(variant: Variant, model: ModelConfig, match: Match) -> int:
@@ -84,8 +97,8 @@ def _nearest(
     least, most = max(1, round(coarse.hidden / 2)), 2 * coarse.hidden
     shape = filled(_closest(lambda hidden: size(filled(hidden)), wanted, least, most))
     changed = {
-        f"model.{name}": getattr(shape, name)
-        for name in ("layers", "width", "hidden")
+        setting: getattr(shape, name)
+        for setting, name in _SIZES.items()
         if getattr(shape, name) != getattr(base, name)
     }
     text = _own.join(reference.form, _own.ordered({**reference.own, **changed}))

@@ -176,7 +176,7 @@ def midpoint(h: Scalar = 0.5, start: str = "zero") -> Composition:
     """The two-step midpoint rule `x_(k+1) = x_(k-1) + 2 h f_k`, a mu of -1.
 
     x_(-1) = x_0; or, by a `bootstrap`, x_1 = x_0 + h f_0, with which it is of order 2. The paper
-    does not say which.
+    does not say which, and its h could not be confirmed.
     """
     return Composition(HeavyBall(-1.0, start=start), Flat(), Fixed(h), Whole())
 
@@ -185,12 +185,18 @@ def midpoint_a(h: Scalar = 1.0, centre: Scalar = 1.0, spread: Scalar = 0.5) -> C
     """Midpoint with a random weight a layer: `x_(k+1) = a x_(k-1) + (1 - a) x_k + h f_k`.
 
     Undone by x_(k-1) = (x_(k+1) - (1 - a) x_k - h f_k) / a, since a = -mu is drawn once for all.
+    The paper's h could not be confirmed, nor its first step: here x_(-1) = x_0.
     """
     return Composition(HeavyBall(Drawn(centre, spread), damped=False), Flat(), Fixed(h), Whole())
 
 
 def bdia(gamma: Scalar = 0.5, h: Scalar = 1.0) -> Composition:
-    """A ledger of random sign in training: `v = mu v + (1 - mu) f; x += h v`, mu = +-gamma."""
+    """A ledger of random sign in training: `v = mu v + (1 - mu) f; x += h v`, mu = +-gamma.
+
+    x_(k+1) = g x_(k-1) + (1 - g) x_k + (1 + g) f_k with g = -mu, drawn for every sample and block;
+    the first block, and evaluation, are plain. The paper also rounds the stream to a grid of 2^-9
+    and keeps a bit a block, by which a block is undone exactly: that is left out here.
+    """
     return Composition(HeavyBall(Signs(gamma)), Flat(), Fixed(h), Whole())
 
 

@@ -1,6 +1,7 @@
 """Optimizers that move the stream, as named compositions."""
 
 from velocity_ledger.integrators._composition import Composition
+from velocity_ledger.integrators._named import LN2
 from velocity_ledger.integrators._value import Scalar
 from velocity_ledger.integrators.coefficient import Learned, Number
 from velocity_ledger.integrators.geometry import Flat
@@ -12,9 +13,6 @@ from velocity_ledger.integrators.preconditioner import (
     SecondMoment,
 )
 from velocity_ledger.integrators.step_scale import Fixed
-
-LN2 = 0.6931472
-"""What a softplus gives for a raw parameter of 0."""
 
 DECAY = 0.0066928509
 """What a sigmoid gives for a raw parameter of -5."""
@@ -40,7 +38,10 @@ def _stepping_by(
 def adamformer(
     beta1: Scalar = 0.5, beta2: Scalar = 0.5, gain: Scalar = LN2, start: str = "zero"
 ) -> Composition:
-    """Learned Adam: `m = b1 m + (1 - b1) f; s = b2 s + (1 - b2) f^2; x += gamma LN(m / sqrt s)`."""
+    """Learned Adam: `m = b1 m + (1 - b1) f; s = b2 s + (1 - b2) f^2; x += gamma LN(m / sqrt s)`.
+
+    As published the average starts from learned tables (`start="tokens"`).
+    """
     return _stepping_by(SecondMoment(Learned(beta2)), Learned(beta1), gain, start)
 
 
@@ -51,7 +52,10 @@ def adamwformer(
     decay: Scalar = DECAY,
     start: str = "zero",
 ) -> Composition:
-    """Learned Adam whose stream decays: `x = (1 - decay) x + gamma LN(m / sqrt s)`."""
+    """Learned Adam whose stream decays: `x = (1 - decay) x + gamma LN(m / sqrt s)`.
+
+    As published the average starts from learned tables (`start="tokens"`).
+    """
     second = SecondMoment(Learned(beta2))
     return _stepping_by(second, Learned(beta1), gain, start, Learned(decay))
 
@@ -64,12 +68,19 @@ def rmsformer(beta2: Scalar = 0.5, gain: Scalar = LN2) -> Composition:
 def muonformer(
     beta1: Scalar = 0.5, gain: Scalar = LN2, rows: int | None = None, start: str = "zero"
 ) -> Composition:
-    """Learned Muon: `m = b1 m + (1 - b1) f; x += gamma LN(orthogonalised m)`."""
+    """Learned Muon: `m = b1 m + (1 - b1) f; x += gamma LN(orthogonalised m)`.
+
+    As published the average starts from learned tables (`start="tokens"`), and a token's matrix
+    has a row a head (`rows`); left out, it is the squarest.
+    """
     return _stepping_by(Orthogonal(rows), Learned(beta1), gain, start)
 
 
 def orthoformer(gain: Scalar = LN2, rows: int | None = None) -> Composition:
-    """Muon without a memory: `x += gamma LN(orthogonalised f)`."""
+    """Muon without a memory: `x += gamma LN(orthogonalised f)`.
+
+    As published a token's matrix has a row a head (`rows`).
+    """
     return _stepping_by(Orthogonal(rows), None, gain)
 
 
@@ -83,7 +94,9 @@ def soapformer(
 ) -> Composition:
     """Right-hand Shampoo of an average: `R = b2 R + (1 - b2) F^T F; x += gamma LN(M R^(-1/2))`.
 
-    `root="newton"` takes the inverse root as published, by 10 unconverged Newton steps.
+    As published the average starts from learned tables (`start="tokens"`), a token's matrix has a
+    row a head (`rows`), and the inverse root is that of 10 unconverged Newton steps
+    (`root="newton"`).
     """
     return _stepping_by(RightRoot(rows, root, Learned(beta2)), Learned(beta1), gain, start)
 
@@ -93,6 +106,7 @@ def shampooformer(
 ) -> Composition:
     """Right-hand Shampoo: `R = b2 R + (1 - b2) F^T F; x += gamma LN(F R^(-1/2))`.
 
-    `root="newton"` takes the inverse root as published, by 10 unconverged Newton steps.
+    As published a token's matrix has a row a head (`rows`), and the inverse root is that of 10
+    unconverged Newton steps (`root="newton"`).
     """
     return _stepping_by(RightRoot(rows, root, Learned(beta2)), None, gain)

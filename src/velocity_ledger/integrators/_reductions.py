@@ -14,6 +14,8 @@ class Reduction:
     `setting` is written as in the text form, `to` is the other's text form. They agree bit for bit
     where `tolerance` is 0; where it is not, `why` says what the arithmetic does not allow. One that
     is `evaluated` holds without a key only, as in evaluation: in training the integrator draws.
+    Fields are all of one kind here: an integrator that cuts a layer otherwise than the other one,
+    or keeps attention and MLP apart, makes another model.
 
         Reduction("mu=0", "plain")
     """

@@ -140,6 +140,12 @@ REFERENCES = {
   journal = {arXiv preprint arXiv:2402.02622},
   year = {2024}
 }""",
+    "noren2026stable": """@misc{noren2026stable,
+  title = {{StableTransformerTinyStories}},
+  author = {Noren, H{\\aa}kon},
+  year = {2026},
+  howpublished = {Public code: github.com/hakonnoren/StableTransformerTinyStories}
+}""",
     "stein2026sympformer": """@article{stein2026sympformer,
   title = {SympFormer},
   author = {Stein, Viktor and Li and Steidl, Gabriele},

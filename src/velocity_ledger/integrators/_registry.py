@@ -84,7 +84,11 @@ register("plain", _named.plain, ["lu2019macaron"])
 register("ledger", _named.ledger, ["polyak1964", "sander2021momentum", "bouhsine2026ledger"])
 register("ngpt-lite", _named.ngpt_lite, ["bouhsine2026ledger", "loshchilov2024ngpt"])
 register("ngpt-ledger", _named.ngpt_ledger, ["bouhsine2026ledger", "loshchilov2024ngpt"])
-register("split-ledger", _named.split_ledger, ["sander2021momentum", "stein2026sympformer"])
+register(
+    "split-ledger",
+    _named.split_ledger,
+    ["sander2021momentum", "stein2026sympformer", "noren2026stable"],
+)
 register("coasting-ledger", _named.coasting_ledger, ["bouhsine2026ledger"])
 register("damped-euler", _named.damped_euler)
 register("rezero", _named.rezero, ["bachlechner2020rezero"])
@@ -94,7 +98,7 @@ register("nesterov", _named.nesterov, ["zimin2026yuriiformer"])
 register("yuriiformer", _named.yuriiformer, ["zimin2026yuriiformer"])
 register("hbformer", _named.hbformer, ["gai2026streams"])
 register("tmmformer", _named.tmmformer, ["gai2026streams"])
-register("polyak-shear", _named.polyak_shear, ["polyak1964"])
+register("polyak-shear", _named.polyak_shear, ["polyak1964", "noren2026stable"])
 register("adams-bashforth", _named.adams_bashforth)
 register("leapfrog", _named.leapfrog, ["gal2025reversing"])
 register("midpoint", _named.midpoint, ["gal2025reversing"])

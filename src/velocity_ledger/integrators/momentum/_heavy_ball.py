@@ -71,9 +71,10 @@ class HeavyBall(Momentum):
             raise UserError(f"debias divides by 1 - mu^k, which vanishes at mu = {self.mu}")
 
     def parameters(self, width: int) -> dict[str, Parameter]:
-        return quiet(declare(mu=self.mu), self.start, "bootstrap", ("mu",)) | declare_start(
-            self.start, width
-        )
+        found = quiet(declare(mu=self.mu), self.start, "bootstrap", ("mu",))
+        if not self.damped:
+            found = quiet(found, self.start, "zero", ("mu",))
+        return found | declare_start(self.start, width)
 
     @property
     def rests(self) -> bool:

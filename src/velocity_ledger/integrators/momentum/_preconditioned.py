@@ -54,7 +54,8 @@ class Preconditioned(Momentum):
 
     @property
     def rests(self) -> bool:
-        return not isinstance(self.decay, Coefficient) and bool(self.decay == 0)
+        still = not isinstance(self.decay, Coefficient) and bool(self.decay == 0)
+        return still and self.start != "tokens"
 
     @property
     def amplifies(self) -> bool:

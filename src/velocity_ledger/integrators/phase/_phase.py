@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators._contract import Context, Field, Info, Integrator, Parameter
 from velocity_ledger.integrators.coefficient import Learned, Number, declare, evaluate
+from velocity_ledger.integrators.momentum._layer_norm import layer_norm
 from velocity_ledger.integrators.momentum._start import (
     check_start,
     declare_start,
@@ -17,8 +17,6 @@ from velocity_ledger.integrators.momentum._start import (
 from velocity_ledger.integrators.phase._damping import LogLinear
 from velocity_ledger.integrators.phase._rule import Clock, Rule
 from velocity_ledger.integrators.phase._rules import PresymplecticEuler
-
-_EPSILON = 1e-5
 
 
 class Phase(Integrator):
@@ -81,14 +79,7 @@ class Phase(Integrator):
 
         x, p, memory, f = self.rule.advance(oracle, stream, p, memory, clock)
         if self.norm:
-            p = _normalised(p, ctx.parameters["momentum_norm"])
+            p = layer_norm(p, ctx.parameters["momentum_norm"])
         step = x - stream
         info = Info(increment=f, raw_step=step, step=step, velocity=p)
         return x, (p, (t + dt).astype(jnp.float32), memory), info
-
-
-def _normalised(p: Any, gain: Any) -> Any:
-    z = p.astype(jnp.float32)
-    z = z - jnp.mean(z, -1, keepdims=True)
-    z = z * jax.lax.rsqrt(jnp.mean(z * z, -1, keepdims=True) + _EPSILON)
-    return (z * gain).astype(p.dtype)

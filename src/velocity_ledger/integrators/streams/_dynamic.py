@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from velocity_ledger.integrators._contract import Context, Parameter
 from velocity_ledger.integrators._value import Scalar
+from velocity_ledger.integrators.momentum._layer_norm import layer_norm
 from velocity_ledger.integrators.streams._connection import Connection, Weights, wide
 from velocity_ledger.integrators.streams._static import Static
-
-_EPSILON = 1e-5
 
 
 class Dynamic(Connection):
@@ -40,7 +38,7 @@ class Dynamic(Connection):
     def weights(self, streams: Any, ctx: Context) -> Weights:
         own = ctx.parameters
         fixed = Static(self.streams).weights(streams, ctx)
-        z = _norm(wide(jnp.moveaxis(streams, 0, -2)))
+        z = layer_norm(wide(jnp.moveaxis(streams, 0, -2)), 1.0)
 
         def heard(name: str, scale: str) -> Any:
             return own[scale] * jnp.tanh(jnp.matmul(z, own[name], precision="highest"))
@@ -50,8 +48,3 @@ class Dynamic(Connection):
             fixed.write + heard("write_map", "write_scale"),
             fixed.mix + jnp.swapaxes(heard("mix_map", "mix_scale"), -1, -2),
         )
-
-
-def _norm(z: Any) -> Any:
-    z = z - jnp.mean(z, -1, keepdims=True)
-    return z * jax.lax.rsqrt(jnp.mean(z * z, -1, keepdims=True) + _EPSILON)

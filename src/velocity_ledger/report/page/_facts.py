@@ -34,8 +34,8 @@ DEFINITIONS = (
     ),
     Definition(
         "Paired difference", "mean over seeds of (variant − first variant)", "that of the values",
-        "Cells of one seed share initial weights, data and masks. The interval is Student’s, 95 %, "
-        "over seeds; one seed has none.",
+        "Cells of one seed share data, and initial weights and masks as far as shapes and "
+        "sub-updates agree. The interval is Student’s, 95 %, over seeds; one seed has none.",
     ),
     Definition(
         "Step length", "|x_k − x_(k−1)|", "units of the residual stream",
