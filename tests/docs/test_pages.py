@@ -42,8 +42,17 @@ def own_registry(monkeypatch):
     monkeypatch.setattr(_registry, "_builders", dict(_registry._builders))
 
 
+@pytest.fixture
+def brief(monkeypatch):
+    """Moving pictures of a few frames: at their full length they are drawn elsewhere."""
+    from velocity_ledger.report.motion import _one_step, _path_forming
+
+    monkeypatch.setattr(_one_step, "_MOVING", 150)
+    monkeypatch.setattr(_path_forming, "_MOVING", 100)
+
+
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
-def test_python_blocks_run_in_order(page, demo, own_registry, monkeypatch, capsys):
+def test_python_blocks_run_in_order(page, demo, own_registry, brief, monkeypatch, capsys):
     monkeypatch.chdir(demo)
     snippets.run(snippets.python_blocks(page), page.name)
     printed = capsys.readouterr().out
