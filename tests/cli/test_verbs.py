@@ -12,23 +12,25 @@ import time
 
 import pytest
 
+from small_run import SENTENCE, WORDS
 from velocity_ledger.cli import _main, main
 from velocity_ledger.cli._parse import parse
 from velocity_ledger.cli.verbs import Compare, Describe, _tracking
 from velocity_ledger.experiment import open_bundle
 
-TINY = shlex.split("""
-    --preset smoke --model.layers 1 --model.width 8 --model.heads 1 --model.hidden 8
-    --model.context 8 --training.steps 4 --training.batch 2 --training.val-every 2
-    --training.warmup 1 --training.checkpoint-every 2 --training.telemetry-at 0 1
-    --sample 0
-""")
+TINY = (
+    *WORDS,
+    *shlex.split("""
+        --training.steps 4 --training.val-every 2 --training.warmup 1
+        --training.checkpoint-every 2 --training.telemetry-at 0 1 --sample 0
+    """),
+)
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("to be, or not to be: that is the question.\n" * 40, encoding="utf-8")
+    path.write_text(SENTENCE * 100, encoding="utf-8")
     return str(path)
 
 

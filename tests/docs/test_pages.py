@@ -8,6 +8,7 @@ import pytest
 
 import snippets
 import velocity_ledger
+from small_run import SENTENCE, WORDS
 
 DOCS = snippets.ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -27,9 +28,9 @@ def demo(tmp_path_factory):
     from velocity_ledger.cli import main
 
     folder = tmp_path_factory.mktemp("demo")
-    (folder / "text.txt").write_text("to be or not to be, that is the question\n" * 60)
-    small = ["--training.steps", "2", "--model.layers", "1", "--variants", "plain", "ledger"]
-    command = ["compare", "--preset", "smoke", "--corpus", str(folder / "text.txt")]
+    (folder / "text.txt").write_text(SENTENCE * 150)
+    small = [*WORDS, "--training.steps", "2", "--variants", "plain", "ledger"]
+    command = ["compare", "--corpus", str(folder / "text.txt")]
     assert main([*command, "--out", str(folder / "runs" / "demo"), *small]) == 0
     return folder
 
