@@ -1,6 +1,8 @@
 """The verbs end to end, on the smallest model there is."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import re
@@ -9,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,11 +45,11 @@ def run(tmp_path_factory, corpus):
     words += ["--out", str(out)]
     if importlib.util.find_spec("tensorboardX"):
         words += ["--track", "tensorboard"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-m", "velocity_ledger", *words]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return out, words, done
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        status = main(words)
+    assert status == 0, stderr.getvalue()
+    return out, words, SimpleNamespace(stdout=stdout.getvalue(), stderr=stderr.getvalue())
 
 
 def one_line(capsys) -> str:
