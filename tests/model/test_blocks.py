@@ -158,7 +158,11 @@ def test_scanned_and_unrolled_agree(case):
         assert np.any(before[:, 4] != after[:, 4])
 
 
-@pytest.mark.parametrize("form", ["macaron", "strang", "parallel", "bdia", "nesterov"])
+# The other splittings hold their fields once, as parallel does, or run one twice.
+OTHERS = [pytest.param(form, marks=pytest.mark.slow) for form in ("strang", "bdia")]
+
+
+@pytest.mark.parametrize("form", ["macaron", "parallel", "nesterov", *OTHERS])
 def test_every_splitting_takes_every_setting(form):
     """A field that the blocks hold twice, a layer as one field, and a look-ahead."""
     case = "all"
