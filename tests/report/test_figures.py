@@ -166,7 +166,7 @@ def lines_like(axes, wanted):
 # Two stand beside each other as four do; the pair's own figures are read one by one below.
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.slow), 4, 12])
 def test_no_text_overlaps_another_or_leaves_the_page(bundle_of, count):
-    seeds = (0, 1, 2) if count > 1 else (5,)
+    seeds = {1: (5,), 12: (0, 1)}.get(count, (0, 1, 2))
     corpus = {"name": "gutenberg", "characters": 5_359_444}
     made = drawn(bundle_of(TWELVE[:count], seeds, corpus=corpus))
     assert tuple(made) == NAMES
@@ -200,7 +200,7 @@ def test_names_are_shown_as_they_are_and_harmlessly(bundle_of):
         assert re.search(r'id="patch_1">\s*<path [^>]*style="fill: #ffffff"', svg)
 
 
-@pytest.mark.parametrize("seeds", [(7,), (0, 1, 2)])
+@pytest.mark.parametrize("seeds", [(0,), (0, 1, 2)])
 def test_titles_say_step_seeds_and_corpus_where_known(pair, seeds):
     _, made = pair(*seeds)
     count = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
