@@ -33,18 +33,28 @@ hypothesis.settings.load_profile("repeatable")
 
 _TESTS = pathlib.Path(__file__).resolve().parent
 _LONG = (
+    "contract/test_suite.py",
     "experiment/test_run.py",
-    "training/test_kills.py",
-    "training/test_train.py",
+    "docs/test_pages.py",
+    "experiment/test_sweep.py",
     "report/test_figures.py",
+    "model/test_gpt.py",
+    "model/test_blocks.py",
     "report/test_motion.py",
+    "training/test_train.py",
+    "model/test_ngpt.py",
+    "telemetry/test_measure.py",
+    "report/test_page_browser.py",
+    "model/test_streams.py",
     "report/test_render.py",
     "model/test_generate.py",
-    "cli/test_verbs.py",
-    "exchange/test_published.py",
-    "experiment/test_samples.py",
     "examples/test_corpus_to_finding.py",
-    "docs/test_pages.py",
+    "cli/test_verbs.py",
+    "experiment/test_samples.py",
+    "training/test_kills.py",
+    "examples/test_momentum_resnet.py",
+    "experiment/test_learned.py",
+    "exchange/test_published.py",
 )
 """What takes longest, whatever the number of its tests: begun last, one would be waited for."""
 

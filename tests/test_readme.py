@@ -5,6 +5,7 @@ import re
 import pytest
 
 import snippets
+from small_run import SENTENCE, WORDS
 from snippets import ROOT
 
 README = ROOT / "README.md"
@@ -36,9 +37,9 @@ def test_what_a_run_keeps_is_read_as_shown(tmp_path, monkeypatch):
     from velocity_ledger.cli import main
 
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_text("to be or not to be, that is the question\n" * 60)
-    small = ["--training.steps", "2", "--model.layers", "1", "--variants", "plain", "ledger"]
-    command = ["compare", "--preset", "smoke", "--corpus", "text.txt", "--out", "runs/demo"]
+    (tmp_path / "text.txt").write_text(SENTENCE * 150)
+    small = [*WORDS, "--training.steps", "2", "--variants", "plain", "ledger"]
+    command = ["compare", "--corpus", "text.txt", "--out", "runs/demo"]
     assert main([*command, *small]) == 0
     namespace = snippets.run(snippets.python_blocks(README, skipped=True), README.name)
     assert namespace["bundle"].view().val_loss.dims == ("variant", "seed", "validation")

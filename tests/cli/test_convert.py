@@ -5,22 +5,25 @@ import shlex
 
 import pytest
 
+from small_run import SENTENCE, WORDS
 from velocity_ledger.cli import main
 from velocity_ledger.cli._parse import parse
 from velocity_ledger.cli.verbs._convert import Convert
 from velocity_ledger.experiment import open_bundle
 
-TINY = shlex.split("""
-    --preset smoke --model.layers 1 --model.width 8 --model.heads 1 --model.hidden 8
-    --model.context 8 --training.steps 4 --training.batch 2 --training.val-every 2
-    --training.warmup 1 --training.checkpoint-every 2 --training.telemetry-at --sample 0
-""")
+TINY = (
+    *WORDS,
+    *shlex.split("""
+        --training.steps 4 --training.val-every 2 --training.warmup 1
+        --training.checkpoint-every 2 --training.telemetry-at --sample 0
+    """),
+)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("convert")
-    (folder / "text.txt").write_text("to be, or not to be: that is the question.\n" * 40)
+    (folder / "text.txt").write_text(SENTENCE * 100)
     words = [*TINY, "--corpus", str(folder / "text.txt"), "--variants", "plain", "--seeds", "1"]
     assert main(["compare", *words, "--out", str(folder / "run")]) == 0
     return str(folder / "run")

@@ -11,19 +11,22 @@ import sys
 
 import pytest
 
+from small_run import SENTENCE, WORDS
 from velocity_ledger.cli import main
 
-TINY = shlex.split("""
-    --preset smoke --model.layers 1 --model.width 8 --model.heads 1 --model.hidden 8
-    --model.context 8 --training.steps 4 --training.batch 2 --training.val-every 2
-    --training.warmup 1 --training.checkpoint-every 2 --training.telemetry-at --sample 0
-""")
+TINY = (
+    *WORDS,
+    *shlex.split("""
+        --training.steps 4 --training.val-every 2 --training.warmup 1
+        --training.checkpoint-every 2 --training.telemetry-at --sample 0
+    """),
+)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample")
-    (folder / "text.txt").write_text("to bé, or not to bé: that is the question.\n" * 40, "utf-8")
+    (folder / "text.txt").write_text(SENTENCE.replace("e", "é") * 100, "utf-8")
     words = [*TINY, "--corpus", str(folder / "text.txt"), "--variants", "plain", "ledger(mu=.5)"]
     assert main(["compare", *words, "--out", str(folder / "run")]) == 0
     return str(folder / "run")
@@ -51,8 +54,8 @@ def test_several_texts_are_told_apart(run, capsys):
 
 
 def test_a_prompt_from_standard_input(run, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("that is"))
-    assert sampled(capsys, run, "--prompt", "-", "--length", "3").out.startswith("that is")
+    monkeypatch.setattr("sys.stdin", io.StringIO("not to"))
+    assert sampled(capsys, run, "--prompt", "-", "--length", "3").out.startswith("not to")
 
 
 @pytest.mark.parametrize(

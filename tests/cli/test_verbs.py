@@ -1,6 +1,8 @@
 """The verbs end to end, on the smallest model there is."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import re
@@ -9,26 +11,29 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from small_run import SENTENCE, WORDS
 from velocity_ledger.cli import _main, main
 from velocity_ledger.cli._parse import parse
 from velocity_ledger.cli.verbs import Compare, Describe, _tracking
 from velocity_ledger.experiment import open_bundle
 
-TINY = shlex.split("""
-    --preset smoke --model.layers 1 --model.width 8 --model.heads 1 --model.hidden 8
-    --model.context 8 --training.steps 4 --training.batch 2 --training.val-every 2
-    --training.warmup 1 --training.checkpoint-every 2 --training.telemetry-at 0 1
-    --sample 0
-""")
+TINY = (
+    *WORDS,
+    *shlex.split("""
+        --training.steps 4 --training.val-every 2 --training.warmup 1
+        --training.checkpoint-every 2 --training.telemetry-at 0 1 --sample 0
+    """),
+)
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("to be, or not to be: that is the question.\n" * 40, encoding="utf-8")
+    path.write_text(SENTENCE * 100, encoding="utf-8")
     return str(path)
 
 
@@ -40,11 +45,11 @@ def run(tmp_path_factory, corpus):
     words += ["--out", str(out)]
     if importlib.util.find_spec("tensorboardX"):
         words += ["--track", "tensorboard"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-m", "velocity_ledger", *words]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    return out, words, done
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        status = main(words)
+    assert status == 0, stderr.getvalue()
+    return out, words, SimpleNamespace(stdout=stdout.getvalue(), stderr=stderr.getvalue())
 
 
 def one_line(capsys) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 import snippets
 import velocity_ledger
+from small_run import SENTENCE, WORDS
 
 DOCS = snippets.ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -27,9 +28,9 @@ def demo(tmp_path_factory):
     from velocity_ledger.cli import main
 
     folder = tmp_path_factory.mktemp("demo")
-    (folder / "text.txt").write_text("to be or not to be, that is the question\n" * 60)
-    small = ["--training.steps", "2", "--model.layers", "1", "--variants", "plain", "ledger"]
-    command = ["compare", "--preset", "smoke", "--corpus", str(folder / "text.txt")]
+    (folder / "text.txt").write_text(SENTENCE * 150)
+    small = [*WORDS, "--training.steps", "2", "--variants", "plain", "ledger"]
+    command = ["compare", "--corpus", str(folder / "text.txt")]
     assert main([*command, "--out", str(folder / "runs" / "demo"), *small]) == 0
     return folder
 
@@ -42,8 +43,17 @@ def own_registry(monkeypatch):
     monkeypatch.setattr(_registry, "_builders", dict(_registry._builders))
 
 
+@pytest.fixture
+def brief(monkeypatch):
+    """Moving pictures of a few frames: at their full length they are drawn elsewhere."""
+    from velocity_ledger.report.motion import _one_step, _path_forming
+
+    monkeypatch.setattr(_one_step, "_MOVING", 150)
+    monkeypatch.setattr(_path_forming, "_MOVING", 100)
+
+
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
-def test_python_blocks_run_in_order(page, demo, own_registry, monkeypatch, capsys):
+def test_python_blocks_run_in_order(page, demo, own_registry, brief, monkeypatch, capsys):
     monkeypatch.chdir(demo)
     snippets.run(snippets.python_blocks(page), page.name)
     printed = capsys.readouterr().out

@@ -1,7 +1,9 @@
 """A small bundle with made-up numbers: no model is trained for what only reads."""
 
 import dataclasses as dc
+import functools
 import pathlib
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +52,33 @@ def measurement(sub_updates: int, scale: float, *, velocity: bool) -> dict[str, 
     return found
 
 
+@functools.cache
+def _cell_file(variant: str, seed: int, step: int, sub_updates: int, best_val: float) -> bytes:
+    """The bytes of a cell's file: what many bundles hold is written once."""
+    data = cell_dataset(
+        train_loss=np.linspace(3, 2, step),
+        val_step=[0, 10, 20][: 1 + step // 10],
+        val_loss=[3.0, 2.5, best_val][: 1 + step // 10],
+        paths=path_dataset(
+            {
+                s: measurement(sub_updates, 1 + s + seed, velocity=variant != "plain")
+                for s in (0, 2, 10, 20)
+                if s <= step
+            },
+            windows=WINDOWS,
+        ),
+        nulls={
+            s: dict(path_length=s + 0.5, turning_angle=30.0, straightness=0.25,
+                    path_over_norm=0.125)
+            for s in (0, 2, 10, 20)
+        },
+        attributes={"variant": variant, "seed": seed},
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        write_cell(pathlib.Path(folder) / NAME, data)
+        return (pathlib.Path(folder) / NAME).read_bytes()
+
+
 def write_synthetic(
     folder: pathlib.Path,
     *,
@@ -71,36 +100,15 @@ def write_synthetic(
             state = states(variant, seed)
             cell = CellRecord(variant=variant, slug=names[variant], seed=seed, state=state)
             if state != "pending":
-                step = 20 if state == "finished" else 10
+                step, best = 20 if state == "finished" else 10, best_val(variant, seed)
                 cell = dc.replace(
-                    cell, reason=state, step=step, best_val=best_val(variant, seed),
-                    best_step=min(best_step, step), compile_s=1.0, train_s=2.0,
-                    tokens_per_second=1000.0,
-                )  # fmt: skip
-                data = cell_dataset(
-                    train_loss=np.linspace(3, 2, step),
-                    val_step=[0, 10, 20][: 1 + step // 10],
-                    val_loss=[3.0, 2.5, best_val(variant, seed)][: 1 + step // 10],
-                    paths=path_dataset(
-                        {
-                            s: measurement(
-                                sub_updates(variant), 1 + s + seed, velocity=variant != "plain"
-                            )
-                            for s in (0, 2, 10, 20)
-                            if s <= step
-                        },
-                        windows=WINDOWS,
-                    ),
-                    nulls={
-                        s: dict(path_length=s + 0.5, turning_angle=30.0, straightness=0.25,
-                                path_over_norm=0.125)
-                        for s in (0, 2, 10, 20)
-                    },
-                    attributes={"variant": variant, "seed": seed},
+                    cell, reason=state, step=step, best_val=best, best_step=min(best_step, step),
+                    compile_s=1.0, train_s=2.0, tokens_per_second=1000.0,
                 )  # fmt: skip
                 path = cell_folder(folder, cell.slug, seed)
                 path.mkdir(parents=True)
-                write_cell(path / NAME, data)
+                content = _cell_file(variant, seed, step, sub_updates(variant), best)
+                (path / NAME).write_bytes(content)
             cells.append(cell)
     manifest: dict[str, Any] = {
         "format": FORMAT,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from small_run import LETTERS, MODEL, SIZES
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import (
     ExperimentConfig,
@@ -23,15 +24,12 @@ from velocity_ledger.experiment import (
 from velocity_ledger.experiment._cells import cell_folder, read_cell
 from velocity_ledger.experiment._continued import continued
 from velocity_ledger.experiment._weights import read_weights
-from velocity_ledger.model import ModelConfig
 from velocity_ledger.report import render
 from velocity_ledger.training import SilentProgress, TrainingConfig, evaluate, validation_batches
 
-MODEL = ModelConfig(layers=1, width=8, heads=1, hidden=8, context=8, dropout=0.2)
 TRAINING = TrainingConfig(
-    steps=6, batch=4, warmup=1, val_every=2, val_batches=2, checkpoint_every=2, probe_windows=2,
-    telemetry_at=(0.0, 0.5, 1.0),
-)  # fmt: skip
+    steps=6, warmup=1, val_every=2, checkpoint_every=2, telemetry_at=(0.0, 0.5, 1.0), **SIZES
+)
 QUIET: dict[str, Any] = {"progress": lambda label: SilentProgress(), "notify": lambda text: None}
 TO, WHERE = "ledger(mu=0.8)", "ledger-mu=0.8"
 
@@ -39,7 +37,7 @@ TO, WHERE = "ledger(mu=0.8)", "ledger-mu=0.8"
 @pytest.fixture(scope="module")
 def text(tmp_path_factory) -> pathlib.Path:
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("".join(np.random.default_rng(0).choice(list("abcde \n"), 2000)))
+    path.write_text("".join(np.random.default_rng(0).choice(list(LETTERS), 2000)))
     return path
 
 

@@ -6,16 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 
 import velocity_ledger as vl
+from small_run import MODEL, SENTENCE, SIZES
 from velocity_ledger.telemetry import null_of_checkpoint
 
 
 def test_alpha_at_each_checkpoint(tmp_path):
-    (tmp_path / "text.txt").write_text("to be or not to be, that is the question\n" * 60)
+    (tmp_path / "text.txt").write_text(SENTENCE * 150)
     smoke = vl.PRESETS["smoke"]
     config = dc.replace(
         smoke,
-        model=dc.replace(smoke.model, layers=1),
-        training=dc.replace(smoke.training, steps=6, val_every=3, telemetry_at=(0.0, 0.5, 1.0)),
+        model=MODEL,
+        training=dc.replace(
+            smoke.training, steps=6, val_every=3, telemetry_at=(0.0, 0.5, 1.0), **SIZES
+        ),
         variants=("ngpt-lite",),
         corpus=str(tmp_path / "text.txt"),
     )

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from small_run import LETTERS, MODEL, SIZES
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import (
     Bundle,
@@ -36,7 +37,6 @@ from velocity_ledger.experiment._cells import cell_folder, read_cell
 from velocity_ledger.experiment._manifest import CellRecord
 from velocity_ledger.experiment._variants import variants_of
 from velocity_ledger.experiment._weights import read_weights, write_weights
-from velocity_ledger.model import ModelConfig
 from velocity_ledger.training import (
     SilentProgress,
     TrainingConfig,
@@ -46,10 +46,7 @@ from velocity_ledger.training import (
     validation_batches,
 )
 
-MODEL = ModelConfig(layers=1, width=8, heads=2, hidden=16, context=8, dropout=0.2)
-TRAINING = TrainingConfig(
-    steps=12, batch=4, warmup=2, val_every=4, val_batches=2, checkpoint_every=4, probe_windows=2
-)
+TRAINING = TrainingConfig(steps=12, warmup=2, val_every=4, checkpoint_every=4, **SIZES)
 MINE = '''
 from velocity_ledger.integrators import Info, Integrator
 
@@ -95,7 +92,7 @@ def run(config, out, **given) -> int:
 @pytest.fixture(scope="module")
 def text(tmp_path_factory) -> pathlib.Path:
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    letters = np.random.default_rng(0).choice(list("abcde \n"), 2000)
+    letters = np.random.default_rng(0).choice(list(LETTERS), 2000)
     path.write_text("".join(letters))
     return path
 
@@ -271,9 +268,20 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("name", ["data.nc", "best.safetensors"])
-@pytest.mark.parametrize("what", DAMAGES)
-@pytest.mark.parametrize("checkpoint", [True, False])
+@pytest.mark.parametrize(
+    ("checkpoint", "what", "name"),
+    [
+        (True, "gone", "data.nc"),
+        (True, "damaged", "best.safetensors"),
+        (False, "damaged", "data.nc"),
+        (False, "gone", "best.safetensors"),
+        # What is lost is found in one way, and made again in one way: here are the other pairs.
+        pytest.param(True, "damaged", "data.nc", marks=pytest.mark.slow),
+        pytest.param(True, "gone", "best.safetensors", marks=pytest.mark.slow),
+        pytest.param(False, "gone", "data.nc", marks=pytest.mark.slow),
+        pytest.param(False, "damaged", "best.safetensors", marks=pytest.mark.slow),
+    ],
+)
 def test_a_done_cell_whose_files_are_lost_is_made_again(
     config, whole, tmp_path, name, what, checkpoint
 ):
@@ -491,6 +499,7 @@ def test_killed_run_is_readable_all_along_and_resumes_to_the_same_bits(one_seed,
                 if bundle.cells[1].step >= 4:
                     child.send_signal(signal.SIGKILL)
                     break
+                time.sleep(0.02)  # A reader without a pause takes the run's time.
         finally:
             child.kill()
             child.wait()
@@ -553,7 +562,7 @@ def test_diverged_cell_does_not_stop_the_others(config, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(MINE)
     out = tmp_path / "run"
     said = []
-    both = dc.replace(config, variants=("./mine.py:Broken", "./mine.py:Damped"), seeds=(0,))
+    both = dc.replace(config, variants=("./mine.py:Broken", "plain"), seeds=(0,))
     assert run(both, out, notify=said.append) == 1
     assert [c.state for c in open_bundle(out).cells] == ["diverged", "finished"]
     assert [s for s in said if "diverged" in s] == [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from small_run import LETTERS, MODEL, SIZES
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import (
     PRESETS,
@@ -18,7 +19,7 @@ from velocity_ledger.experiment import (
     vocabulary_of,
 )
 from velocity_ledger.experiment._cells import SAMPLE as NAME
-from velocity_ledger.model import ModelConfig, generate
+from velocity_ledger.model import generate
 
 QUIET: Any = {"notify": lambda message: None}
 
@@ -26,14 +27,14 @@ QUIET: Any = {"notify": lambda message: None}
 @pytest.fixture(scope="module")
 def config(tmp_path_factory) -> ExperimentConfig:
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    letters = np.random.default_rng(0).choice(list("abcde \n"), 2000)
+    letters = np.random.default_rng(0).choice(list(LETTERS), 2000)
     path.write_text("".join(letters))
     smoke = PRESETS["smoke"]
     return dc.replace(
         smoke,
-        model=ModelConfig(layers=1, width=8, heads=1, hidden=8, context=8),
+        model=MODEL,
         training=dc.replace(
-            smoke.training, steps=4, batch=2, warmup=1, val_every=2, checkpoint_every=2
+            smoke.training, steps=4, warmup=1, val_every=2, checkpoint_every=2, **SIZES
         ),
         variants=("plain", "ledger"),
         corpus=str(path),
@@ -69,7 +70,7 @@ def test_an_alphabet_without_the_published_prompt_begins_with_its_own_text(run, 
 
 def test_the_published_prompt_is_taken_where_it_can_be_spelled(config, tmp_path):
     path = tmp_path / "play.txt"
-    path.write_text("ROMEO:\nabc\n" * 200)
+    path.write_text("ROMEO:\naaa\n" * 200)
     one = dc.replace(config, corpus=str(path), variants=("plain",))
     assert run_experiment(one, tmp_path / "run", **QUIET) == 0
     assert open_bundle(tmp_path / "run").samples["plain", 0]["prompt"] == "ROMEO:\n"

@@ -48,7 +48,8 @@ def silent(_message: str) -> None:
     pass
 
 
-@pytest.mark.parametrize("scan", [False, True], ids=["unrolled", "scanned"])
+# Scanned, in training, it is five steps of test_gpt.
+@pytest.mark.parametrize("scan", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_plain_is_a_ledger_at_mu_zero_and_back_bit_for_bit(scan):
     plain = trained("plain", scan)
     ledger = vl.convert(plain, vl.ledger(mu=0.0))

@@ -19,6 +19,22 @@ SMALL = vl.ModelConfig(layers=2, width=16, heads=2, hidden=24, context=12, vocab
 DROPOUT = jax.random.key(3)
 both_layouts = pytest.mark.parametrize("scan", [False, True], ids=["unrolled", "scanned"])
 each_variant = pytest.mark.parametrize("variant", FOUR)
+# What the two in the middle are made of is in the last; the contract has a GPT of every name.
+BETWEEN = [pytest.param(variant, marks=pytest.mark.slow) for variant in FOUR[1:3]]
+first_and_last = pytest.mark.parametrize("variant", [FOUR[0], *BETWEEN, FOUR[3]])
+each_in_a_layout = pytest.mark.parametrize(
+    ("variant", "scan"),
+    [
+        pytest.param(
+            variant,
+            scan,
+            id=f"{'scanned' if scan else 'unrolled'}-{variant}",
+            marks=(pytest.mark.slow,) if scan and variant in FOUR[1:3] else (),
+        )
+        for scan in (False, True)
+        for variant in FOUR
+    ],
+)
 
 
 def tokens(seed=0, batch=3, time=12):
@@ -71,8 +87,7 @@ def test_declared_parameters_are_the_models_real_ones(variant):
     assert ours == expected
 
 
-@each_variant
-@both_layouts
+@each_in_a_layout
 def test_every_parameter_gets_a_gradient(variant, scan):
     graph, params, rest = nnx.split(model(variant, scan), nnx.Param, ...)
     gradient = jax.grad(lambda p: jnp.sum(nnx.merge(graph, p, rest)(tokens())[..., 0] ** 2))(params)
@@ -82,7 +97,7 @@ def test_every_parameter_gets_a_gradient(variant, scan):
     assert silent <= {f"blocks.{i}.attention.key.bias" for i in range(SMALL.layers)}
 
 
-@each_variant
+@first_and_last
 def test_unrolled_and_scanned_agree(variant):
     a, b = model(variant, False), model(variant, True)
     left, right = a.export_weights(), b.export_weights()
@@ -95,7 +110,7 @@ def test_unrolled_and_scanned_agree(variant):
     assert float(jnp.abs(one - logits_program(variant, False)(tokens())).max()) > 1e-2
 
 
-@each_variant
+@first_and_last
 @both_layouts
 def test_no_logit_sees_a_later_token(variant, scan):
     """Bit for bit, dropout on: a changed token j changes no logit before j, and one from j on."""
@@ -126,34 +141,47 @@ def test_no_two_parameters_share_their_draw():
     assert len(set(kernels)) == len(kernels)
 
 
+OPTIMIZER = optax.adamw(1e-2)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def step(graph, params, state, rest, key, index):
+    """One optimizer step; models of one structure share the program."""
+
+    def objective(trial):
+        own = None if key is None else jax.random.fold_in(key, index)
+        out = nnx.merge(graph, trial, rest)(tokens(), key=own)
+        losses = optax.softmax_cross_entropy_with_integer_labels(out[:, :-1], tokens()[:, 1:])
+        return losses.mean(), out
+
+    (loss, out), gradient = jax.value_and_grad(objective, has_aux=True)(params)
+    updates, state = OPTIMIZER.update(gradient, state, params)
+    return optax.apply_updates(params, updates), state, (loss, out, gradient)
+
+
 def trained(integrator, scan, key, steps=5):
-    """Five optimizer steps; all that came out of the last one, and the weights after it."""
+    """Five optimizer steps; all that came out of each, and the weights after them."""
     made = vl.GPT(dc.replace(SMALL, scan=scan), integrator, rngs=0)
     graph, params, rest = nnx.split(made, nnx.Param, ...)
-    optimizer = optax.adamw(1e-2)
-    state = optimizer.init(params)
-
-    @jax.jit
-    def step(params, state, rest, index):
-        def objective(trial):
-            own = None if key is None else jax.random.fold_in(key, index)
-            out = nnx.merge(graph, trial, rest)(tokens(), key=own)
-            losses = optax.softmax_cross_entropy_with_integer_labels(out[:, :-1], tokens()[:, 1:])
-            return losses.mean(), out
-
-        (loss, out), gradient = jax.value_and_grad(objective, has_aux=True)(params)
-        updates, state = optimizer.update(gradient, state, params)
-        return optax.apply_updates(params, updates), state, (loss, out, gradient)
-
+    state = OPTIMIZER.init(params)
     seen = []
     for index in range(steps):
-        params, state, result = step(params, state, rest, index)
+        params, state, result = step(graph, params, state, rest, key, index)
         seen.append(result)
     return jax.tree.leaves((seen, params))
 
 
-@pytest.mark.parametrize("key", [None, DROPOUT], ids=["eval", "dropout"])
-@both_layouts
+# Each layout and each mode is in one of the fast two; a step of training, unrolled, is
+# test_convert's.
+@pytest.mark.parametrize(
+    ("scan", "key"),
+    [
+        pytest.param(False, None, id="unrolled-eval"),
+        pytest.param(True, DROPOUT, id="scanned-dropout"),
+        pytest.param(False, DROPOUT, id="unrolled-dropout", marks=pytest.mark.slow),
+        pytest.param(True, None, id="scanned-eval", marks=pytest.mark.slow),
+    ],
+)
 def test_mu_zero_is_plain_bit_for_bit(scan, key):
     """Compiled: losses, logits and gradients of five steps, and the weights after them."""
     plain = trained(vl.plain(), scan, key)
@@ -187,8 +215,7 @@ def test_the_model_gives_its_integrator_back():
         assert vl.GPT(SMALL, vl.parse(form), rngs=0).integrator == vl.parse(form)
 
 
-@each_variant
-@both_layouts
+@each_in_a_layout
 def test_the_recorded_path(variant, scan):
     net = model(variant, scan)
     logits, path = net(tokens(), record=PathStatistics())
@@ -206,8 +233,13 @@ def test_the_recorded_path(variant, scan):
 
 def test_the_stream_starts_with_the_published_norm():
     config = dc.replace(SMALL, width=192, heads=4)
-    _, path = vl.GPT(config, vl.plain(), rngs=0)(tokens(), record=PathStatistics())
-    assert float(path["initial_norm"].mean()) == pytest.approx(2**0.5, rel=0.05)
+    graph, state = nnx.split(vl.GPT(config, vl.plain(), rngs=0))
+
+    @jax.jit
+    def initial_norm(state):  # alone, it is all that is compiled
+        return nnx.merge(graph, state)(tokens(), record=PathStatistics())[1]["initial_norm"]
+
+    assert float(initial_norm(state).mean()) == pytest.approx(2**0.5, rel=0.05)
 
 
 def test_dropout_is_on_exactly_with_a_key():

@@ -49,7 +49,20 @@ def logits(form, scan):
     return jax.jit(lambda s, ids: nnx.merge(graph, s)(ids, key=key))(state, TOKENS)
 
 
-@pytest.mark.parametrize("form", ["soapformer", "manifold-hyper-connections", *REDUCED])
+# Constant mixtures are a part of the dynamic ones.
+STATIC = pytest.param("hyper-connections", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "soapformer",
+        "manifold-hyper-connections",
+        "dynamic-hyper-connections",
+        "denseformer",
+        STATIC,
+    ],
+)
 def test_scanned_and_unrolled_agree_and_what_reduces_is_plain(form):
     loop = logits(form, scan=False)
     np.testing.assert_allclose(loop, logits(form, scan=True), atol=1e-5)

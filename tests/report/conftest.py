@@ -1,5 +1,7 @@
 """Bundles without a training run: made-up curves and paths in the real layout."""
 
+import functools
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -53,13 +55,14 @@ def make_bundle(
             cells.append(record)
             file = cell_folder(folder, slug, seed) / "data.nc"
             file.parent.mkdir(parents=True)
-            generator = np.random.default_rng((index, seed))
             step = np.asarray(steps, np.int64)
-            data = _cell(generator, index, step, looks, 2 * layers, diverged)
-            write_cell(file, data)
-            if np.isfinite(data["val_loss"]).any():
-                best = int(np.nanargmin(data["val_loss"]))
-                record["best_val"] = float(data["val_loss"][best])
+            content, loss = _cell_file(
+                index, seed, tuple(step.tolist()), tuple(looks), 2 * layers, diverged
+            )
+            file.write_bytes(content)
+            if np.isfinite(loss).any():
+                best = int(np.nanargmin(loss))
+                record["best_val"] = float(loss[best])
                 record["best_step"] = int(step[best])
     folder.mkdir(exist_ok=True)
     manifest = {
@@ -73,6 +76,16 @@ def make_bundle(
     }
     write_manifest(folder, manifest)
     return folder
+
+
+@functools.cache
+def _cell_file(index, seed, step, checkpoints, sub_updates, diverged):
+    """The bytes of a cell's file and its losses: what many bundles hold is written once."""
+    generator = np.random.default_rng((index, seed))
+    data = _cell(generator, index, np.array(step, np.int64), checkpoints, sub_updates, diverged)
+    with tempfile.TemporaryDirectory() as folder:
+        write_cell(Path(folder) / "data.nc", data)
+        return (Path(folder) / "data.nc").read_bytes(), data["val_loss"].values
 
 
 def _cell(generator, index, step, checkpoints, sub_updates, diverged):

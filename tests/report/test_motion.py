@@ -1,7 +1,9 @@
 """The moving pictures of a bundle: which, of what, for how long, and what they say."""
 
+import functools
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -78,11 +80,16 @@ def amend(folder, f):
 
 
 @pytest.fixture(scope="module")
-def make(bundle_of):
-    """Return a maker of bundles whose manifests have axes and whose cells know directions."""
+def make(bundle_of, tmp_path_factory):
+    """Return a maker of bundles whose manifests have axes and whose cells know directions.
 
-    def make(*arguments, directions=True, layers=2, **options):
-        folder = bundle_of(*arguments, layers=layers, **options)
+    Each bundle is written once, and every caller gets a copy of its own.
+    """
+
+    @functools.cache
+    def written(directions, given):
+        arguments, options = pickle.loads(given)
+        folder = bundle_of(*arguments, **options)
 
         def axes(manifest):
             for variant in manifest["variants"]:
@@ -92,6 +99,11 @@ def make(bundle_of):
         if directions:
             change(folder, with_directions)
         return folder
+
+    def make(*arguments, directions=True, layers=2, **options):
+        given = pickle.dumps((arguments, {"layers": layers, **options}))
+        copy = tmp_path_factory.mktemp("copy") / "run"
+        return shutil.copytree(written(directions, given), copy)
 
     return make
 

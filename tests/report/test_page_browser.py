@@ -104,8 +104,7 @@ def full(browser, pages):
     return browser
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
 def test_the_console_is_silent_and_nothing_is_loaded(browser, pages, size, scheme):
     for name, page in pages.items():
         browser.open(page, size, scheme, motion="no-preference")

@@ -68,16 +68,24 @@ def make_data(seed: int = 0, vocabulary: int = 7) -> Data:
     return Data(ids[:1800], ids[1800:])
 
 
+_ADAM = optax.adam(1e-2)
+
+
+def _poison(updates: Any, state: Any, params: Any = None) -> Any:
+    updates, adam = _ADAM.update(updates, state["adam"], params)
+    now = state["count"] == state["at"]
+    bad = jax.tree.map(lambda u: jnp.where(now, state["value"], u), updates)
+    return bad, {**state, "adam": adam, "count": state["count"] + 1}
+
+
 def poisoned(at: int, value: float = float("nan")) -> optax.GradientTransformation:
-    """Adam whose update number `at` (from 0) is `value` everywhere."""
+    """Adam whose update number `at` (from 0) is `value` everywhere; one program for them all."""
 
-    def update(updates: Any, state: Any, params: Any = None) -> Any:
-        del params
-        bad = jax.tree.map(lambda u: jnp.where(state == at, value, u), updates)
-        return bad, state + 1
+    def init(params: Any) -> Any:
+        numbers = {"count": np.int32(0), "at": np.int32(at), "value": np.float32(value)}
+        return {"adam": _ADAM.init(params)} | {n: jnp.asarray(v) for n, v in numbers.items()}
 
-    poison = optax.GradientTransformation(lambda params: jnp.int32(0), update)
-    return optax.chain(optax.adam(1e-2), poison)
+    return optax.GradientTransformation(init, _poison)
 
 
 def assert_same(a: Any, b: Any) -> None:
