@@ -45,7 +45,8 @@ def contract_table() -> str:
             told = html.escape(f"{name}, {title}: {row[title]}")
             cells.append(f'<td title="{told}">{mark}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    body = "\n".join(lines)
+    # The numbers again, for whoever has scrolled down.
+    body = "\n".join([*lines, lines[0]])
     return f'<div class="contract">\n<table>\n{body}\n</table>\n</div>'
 
 
@@ -154,6 +155,8 @@ def _equation(said: Any) -> str:
         return "```text\n" + "\n".join(said.text()) + "\n```"
     # `aligned` is not known to the converter.
     lines = [re.sub(r" (=|\\leftarrow) ", r" &\1 ", line, count=1) for line in said.tex()]
+    # What takes turns stands line by line: one row would leave a narrow screen.
+    lines = [line.replace(r",\ \text{then}", ", \\\\\n&\\ \\text{then}") for line in lines]
     block = " \\\\\n".join(lines)
     notes = "".join(f"- {_escaped(note)}\n" for note in said.notes)
     return f"$$\\begin{{split}}\n{block}\n\\end{{split}}$$" + (f"\n\n{notes}" if notes else "")
