@@ -198,7 +198,7 @@ def _blocks() -> str:
         sets = [_word(made[field.name]) if field.name in made else "" for made in BLOCKS.values()]
         # What a set has otherwise than the published network stands out.
         sets = [f"**{own}**" if own != sets[0] else own for own in sets]
-        name = f"[`{field.name}`](#{field.name.replace('_', '-')})"
+        name = f"[`{field.name}`](#{field.name})"
         lines.append(f"| {name} | {' | '.join(sets)} | {about[field.name]} |")
     return "\n".join(lines)
 
