@@ -195,7 +195,7 @@ def _blocks() -> str:
     about = _field_docs(inspect.getsource(ModelConfig))
     lines = [f"| setting | {' | '.join(BLOCKS)} | what it is |", "| --- " * 5 + "|"]
     for field in _block_settings():
-        sets = [_word(made[field.name]) if field.name in made else "" for made in BLOCKS.values()]
+        sets = [_word(made.get(field.name, "any")) for made in BLOCKS.values()]
         # What a set has otherwise than the published network stands out.
         sets = [f"**{own}**" if own != sets[0] else own for own in sets]
         name = f"[`{field.name}`](#{field.name})"

@@ -23,7 +23,7 @@ def printed(markdown: str, name: str) -> str:
             if not out:
                 raise ValueError(f"{name}: nothing was printed above a mark")
             text, out = out, ""
-            return f"```text\n{text}```"
+            return f"``` {{ .text .prints }}\n{text}```"
         written = io.StringIO()
         with contextlib.redirect_stdout(written):
             exec(compile(found["code"], name, "exec"), namespace)

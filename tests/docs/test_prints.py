@@ -23,13 +23,15 @@ def printed():
 def test_a_mark_becomes_what_the_block_above_it_wrote(printed):
     first, second = BLOCK.format("x = 6\nprint(x)"), BLOCK.format("print(7 * x)")
     made = printed(first + MARK + "words\n\n" + second + MARK, "page.md")
-    assert made == f"{first}\n```text\n6\n```\nwords\n\n{second}\n```text\n42\n```\n"
+    shown = "``` {{ .text .prints }}\n{}\n```"
+    six, more = shown.format(6), shown.format(42)
+    assert made == f"{first}\n{six}\nwords\n\n{second}\n{more}\n"
 
 
 def test_what_no_mark_asks_for_is_not_shown(printed):
     page = BLOCK.format("print(1)") + "\n" + BLOCK.format("print(2)") + MARK
-    assert printed(page, "page.md").count("```text") == 1
-    assert "```text\n2\n```" in printed(page, "page.md")
+    made = printed(page, "page.md")
+    assert made.count(".prints") == 1 and ".prints }\n2\n```" in made
 
 
 @pytest.mark.parametrize("page", [MARK, BLOCK.format("x = 1") + MARK], ids=["none", "silent"])
