@@ -124,7 +124,9 @@ def _entry(name: str) -> str:
     if not axes(integrator):
         facts = ["**Made of** a rule of its own, outside the axes."]
     own = learned(integrator, PRESETS["paper"])
-    facts.append(f"**Learned** {'. '.join(map(learned_line, own)) or 'nothing'}.")
+    lines = [re.sub(r"^(\w+):", r"`\1`:", learned_line(parameter)) for parameter in own]
+    below = "".join(f"\n    - {line}." for line in lines) if len(lines) > 1 else ""
+    facts.append(f"**Learned**{below}" if below else f"**Learned** {''.join(lines) or 'nothing'}.")
     times = integrator.evaluations
     often = "once" if times == 1 else f"{times} times"
     undone = "can" if integrator.invertible else "cannot"
@@ -152,7 +154,7 @@ def _entry(name: str) -> str:
 
 def _equation(said: Any) -> str:
     if not said.tex():
-        return "```text\n" + "\n".join(said.text()) + "\n```"
+        return "``` { .text .wrapped }\n" + "\n".join(said.text()) + "\n```"
     # `aligned` is not known to the converter.
     lines = [re.sub(r" (=|\\leftarrow) ", r" &\1 ", line, count=1) for line in said.tex()]
     # What takes turns stands line by line: one row would leave a narrow screen.

@@ -112,6 +112,12 @@ def test_named_tests_are_there(page):
         assert not test or f"\ndef {test}(" in text, f"{file}::{test}"
 
 
+def test_a_warning_ends_the_build():
+    """MkDocs counts no warning that it was told not to give: `--quiet` undoes `--strict`."""
+    (build,) = re.findall("mkdocs build.*", (snippets.ROOT / "Makefile").read_text())
+    assert build == "mkdocs build --strict"
+
+
 def test_every_setting_of_the_blocks_has_its_section():
     text = (DOCS / "blocks.md").read_text(encoding="utf-8")
     settings = {*BLOCKS["gpt"], "kv_heads"}
