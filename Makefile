@@ -46,7 +46,7 @@ format: .venv-test/installed
 
 # The theme would speak of another program's future.
 docs: .venv-test/installed
-	@NO_MKDOCS_2_WARNING=1 $(TEST_PYTHON) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(TEST_PYTHON) -m mkdocs build --strict
 	@echo "The documentation is in build/site/index.html. Its search box needs a server:"
 	@echo "    $(TEST_PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 

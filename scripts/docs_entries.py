@@ -45,7 +45,8 @@ def contract_table() -> str:
             told = html.escape(f"{name}, {title}: {row[title]}")
             cells.append(f'<td title="{told}">{mark}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    body = "\n".join(lines)
+    # The numbers again, for whoever has scrolled down.
+    body = "\n".join([*lines, lines[0]])
     return f'<div class="contract">\n<table>\n{body}\n</table>\n</div>'
 
 
@@ -123,7 +124,9 @@ def _entry(name: str) -> str:
     if not axes(integrator):
         facts = ["**Made of** a rule of its own, outside the axes."]
     own = learned(integrator, PRESETS["paper"])
-    facts.append(f"**Learned** {'. '.join(map(learned_line, own)) or 'nothing'}.")
+    lines = [re.sub(r"^(\w+):", r"`\1`:", learned_line(parameter)) for parameter in own]
+    below = "".join(f"\n    - {line}." for line in lines) if len(lines) > 1 else ""
+    facts.append(f"**Learned**{below}" if below else f"**Learned** {''.join(lines) or 'nothing'}.")
     times = integrator.evaluations
     often = "once" if times == 1 else f"{times} times"
     undone = "can" if integrator.invertible else "cannot"
@@ -151,9 +154,11 @@ def _entry(name: str) -> str:
 
 def _equation(said: Any) -> str:
     if not said.tex():
-        return "```text\n" + "\n".join(said.text()) + "\n```"
+        return "``` { .text .wrapped }\n" + "\n".join(said.text()) + "\n```"
     # `aligned` is not known to the converter.
     lines = [re.sub(r" (=|\\leftarrow) ", r" &\1 ", line, count=1) for line in said.tex()]
+    # What takes turns stands line by line: one row would leave a narrow screen.
+    lines = [line.replace(r",\ \text{then}", ", \\\\\n&\\ \\text{then}") for line in lines]
     block = " \\\\\n".join(lines)
     notes = "".join(f"- {_escaped(note)}\n" for note in said.notes)
     return f"$$\\begin{{split}}\n{block}\n\\end{{split}}$$" + (f"\n\n{notes}" if notes else "")

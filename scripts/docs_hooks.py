@@ -11,12 +11,14 @@ import inspect
 import itertools
 import os
 import re
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import docs_comparison
 import docs_entries
+import docs_prints
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -31,13 +33,17 @@ _PRIVATE = re.compile(r"\b(?:velocity_ledger|[a-z]+)(?:\.[a-z_]+)*\._[a-z]\w*")
 _LOADED = re.compile(r'<(?:script|img|iframe|link rel="(?:stylesheet|icon)")[^>]+"(?:https?:)?//')
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put in what is generated, where a page asks for it."""
+    if "<!-- prints -->" in markdown:
+        markdown = docs_prints.printed(markdown, page.file.src_uri)
     for mark, made in (
         ("<!-- variants -->", _variants),
         ("<!-- presets -->", _presets),
         ("<!-- commands -->", _commands),
         ("<!-- checks -->", _checks),
+        ("<!-- blocks -->", _blocks),
+        ("<!-- block costs -->", _block_costs),
         ("<!-- index -->", docs_entries.index),
         ("<!-- contract table -->", docs_entries.contract_table),
         ("<!-- comparison -->", docs_comparison.comparison),
@@ -174,6 +180,59 @@ def _presets() -> str:
             lines.append(f"| `{option}` | {given} | {about.get(field.name, '')} |")
         tables.append("\n".join(lines))
     return "\n\n".join(tables)
+
+
+def _block_settings() -> list[dc.Field[Any]]:
+    """What blocks are made of: all settings of the model but its sizes and how a run uses it."""
+    from velocity_ledger.model import BLOCKS, ModelConfig
+
+    named = {*BLOCKS["gpt"], "kv_heads"}
+    return [field for field in dc.fields(ModelConfig) if field.name in named]
+
+
+def _blocks() -> str:
+    """Every setting of the blocks, as the named sets have it."""
+    from velocity_ledger.model import BLOCKS, ModelConfig
+
+    about = _field_docs(inspect.getsource(ModelConfig))
+    lines = [f"| setting | {' | '.join(BLOCKS)} | what it is |", "| --- " * 5 + "|"]
+    for field in _block_settings():
+        sets = [_word(made.get(field.name, "any")) for made in BLOCKS.values()]
+        # What a set has otherwise than the published network stands out.
+        sets = [f"**{own}**" if own != sets[0] else own for own in sets]
+        name = f"[`{field.name}`](#{field.name})"
+        lines.append(f"| {name} | {' | '.join(sets)} | {about[field.name]} |")
+    return "\n".join(lines)
+
+
+def _block_costs() -> str:
+    """What each setting alone, away from its default, changes of the published network."""
+    from velocity_ledger.experiment import PRESETS, describe
+    from velocity_ledger.model import BLOCKS, ModelConfig
+
+    hints = typing.get_type_hints(ModelConfig)
+    texts = ["plain"]
+    for field in _block_settings():
+        choices = [c for c in typing.get_args(hints[field.name]) if c != field.default]
+        other = not field.default if hints[field.name] is bool else choices[0]
+        if field.name == "kv_heads":
+            other = 1
+        texts.append(f"plain with model.{field.name}={_word(other)}")
+    texts += [f"plain with blocks={name}" for name in BLOCKS if name != "gpt"] + ["ngpt"]
+    rows = describe(dc.replace(PRESETS["paper"], variants=tuple(texts)))
+    plain = rows[0]
+    lines = ["| variant | parameters | more | FLOPs |", "| --- | --: | --: | --: |"]
+    for row in rows:
+        more = row["parameters"] - plain["parameters"]
+        cost = row["flops_per_step"] / plain["flops_per_step"]
+        cells = [f"{row['parameters']:,}", f"{more:+,}" if more else "", f"{cost:.2f} x"]
+        lines.append(f"| `{row['variant']}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _word(value: Any) -> str:
+    """A value as it is written in a variant's text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _shown(value: Any) -> str:

@@ -9,12 +9,14 @@ import pytest
 import snippets
 import velocity_ledger
 from small_run import SENTENCE, WORDS
+from velocity_ledger.model import BLOCKS
 
 DOCS = snippets.ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 SOURCE = pathlib.Path(velocity_ledger.__file__).parent
 WITH_CODE = [page for page in PAGES if snippets.python_blocks(page)]
 COMMANDS = [(page, line) for page in PAGES for line in snippets.commands(page)]
+NAMED_TEST = re.compile(r"(tests/[\w/]+\.py)(?:::(test_\w+))?")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]*)?\)")
 
 
@@ -111,6 +113,25 @@ def test_every_page_is_in_the_navigation():
     navigation = (snippets.ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
     named = re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)
     assert sorted(named) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_named_tests_are_there(page):
+    for file, test in NAMED_TEST.findall(page.read_text(encoding="utf-8")):
+        text = (snippets.ROOT / file).read_text(encoding="utf-8")
+        assert not test or f"\ndef {test}(" in text, f"{file}::{test}"
+
+
+def test_a_warning_ends_the_build():
+    """MkDocs counts no warning that it was told not to give: `--quiet` undoes `--strict`."""
+    (build,) = re.findall("mkdocs build.*", (snippets.ROOT / "Makefile").read_text())
+    assert build == "mkdocs build --strict"
+
+
+def test_every_setting_of_the_blocks_has_its_section():
+    text = (DOCS / "blocks.md").read_text(encoding="utf-8")
+    settings = {*BLOCKS["gpt"], "kv_heads"}
+    assert set(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == settings
 
 
 def test_every_example_is_described():

@@ -11,6 +11,7 @@ from flax import nnx
 from velocity_ledger import integrators
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import PRESETS, describe
+from velocity_ledger.experiment._detail import learned
 from velocity_ledger.model import GPT, ModelConfig, count_parameters
 from velocity_ledger.training import optimizer
 from velocity_ledger.training._step import dropout_root, training_step
@@ -98,3 +99,14 @@ def test_estimated_memory_is_near_what_the_compiler_allots():
 def test_unknown_variant():
     with pytest.raises(UserError, match="ledgr"):
         describe(dc.replace(PRESETS["smoke"], variants=("ledgr",)))
+
+
+def test_where_a_parameter_starts():
+    found = {
+        p["name"]: p["starts"]
+        for form in ("denseformer", "yuriiformer(velocity='tokens')")
+        for p in learned(integrators.parse(form), PRESETS["smoke"])
+    }
+    assert found["average"] == "0 and 1"  # made by a function that draws nothing
+    assert found["velocity_token"] is None and found["velocity_norm"] == 1
+    assert found["mu"] == 0.5

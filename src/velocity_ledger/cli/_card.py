@@ -61,7 +61,10 @@ def learned_line(parameter: Mapping[str, Any]) -> str:
     """Return a sentence on one learned parameter."""
     size = "x".join(map(str, parameter["shape"])) or "1"
     start = parameter["starts"]
-    origin = "drawn at random" if start is None else f"from {start:g}"
+    if start is None:
+        origin = "drawn at random"
+    else:
+        origin = f"from {start}" if isinstance(start, str) else f"from {start:g}"
     return (
         f"{parameter['name']}: {size}{_OWNERS[parameter['per']]}, {origin}; "
         f"{parameter['numbers']:,} in all"

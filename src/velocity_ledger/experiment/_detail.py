@@ -35,11 +35,12 @@ def describe_in_full(config: ExperimentConfig) -> list[dict[str, Any]]:
 
     More than there: `equation` and `tex` (lines; see `velocity_ledger.integrators.equation`),
     `learned_parameters` (shape, owner, copies, how many numbers, where they start as the equation
-    has them, or None where they are drawn), `reductions` (setting of the arguments, what it then
-    equals, to what tolerance and why, whether `evaluated` only, and whether of `one_kind`: where a
-    layer takes turns it does not hold, or not to the bit), `against_plain` (parameters
-    more than plain's, FLOPs and memory over plain's), `family` and `impulse_response` (`gain` and
-    `path`; `linear` where they do not depend on the state; see `velocity_ledger.telemetry`).
+    has them, a text where they differ, None where they are drawn), `reductions` (setting of the
+    arguments, what it then equals, to what tolerance and why, whether `evaluated` only, and whether
+    of `one_kind`: where a layer takes turns it does not hold, or not to the bit), `against_plain`
+    (parameters more than plain's, FLOPs and memory over plain's), `family` and `impulse_response`
+    (`gain` and `path`; `linear` where they do not depend on the state; see
+    `velocity_ledger.telemetry`).
 
     Raises `UserError` as `describe` does.
     """
@@ -121,15 +122,24 @@ def learned(integrator: Integrator, config: ExperimentConfig) -> list[dict[str, 
     return found
 
 
-def _start(name: str, parameter: Parameter, rules: Mapping[str, Coefficient]) -> float | None:
-    """The number that an equation begins with, behind a link where there is one."""
-    if callable(parameter.init):
+def _start(name: str, parameter: Parameter, rules: Mapping[str, Coefficient]) -> float | str | None:
+    """What an equation begins with, behind a link where there is one: a number, or a few."""
+    if callable(parameter.init) and _reads_its_key(parameter):
         return None
     raw = parameter.initial(jax.random.key(0))
     if name in rules:
         raw = jnp.asarray(rules[name].value(name, jnp.zeros(1), Context(0, {name: raw})))
     values = np.unique(np.asarray(raw))
-    return float(f"{values[0]:.6g}") if len(values) == 1 else None
+    return float(f"{values[0]:.6g}") if len(values) == 1 else _listed(values)
+
+
+def _reads_its_key(parameter: Parameter) -> bool:
+    traced = jax.make_jaxpr(parameter.initial)(jax.random.key(0)).jaxpr
+    return any(traced.invars[0] is read for equation in traced.eqns for read in equation.invars)
+
+
+def _listed(values: np.ndarray) -> str:
+    return " and ".join(f"{value:g}" for value in values)
 
 
 def _coefficients(value: Value) -> list[tuple[str, Coefficient]]:
