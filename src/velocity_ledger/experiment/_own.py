@@ -50,6 +50,18 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
     return form, ordered(_given(text, words))
 
 
+def recorded(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a variant of a manifest set for itself when its run began.
+
+    What a whole network's name stands for may have changed since. Raises `UserError` as `split`.
+    """
+    text, own = variant["text"], variant.get("own")
+    if own is None:
+        return split(text)[1]
+    words = " ".join(f"{name}={_written(value)}" for name, value in own.items())
+    return ordered(_given(text, words))
+
+
 def whole_of(text: str) -> str | None:
     """Return the name of the whole network that a variant's text form begins with, if it does."""
     form = text.partition(" with ")[0].strip()
