@@ -60,8 +60,10 @@ def test_optimizer_decays_every_parameter_biases_too() -> None:
         np.testing.assert_allclose(leaf, -0.5e-3, rtol=1e-5)
 
 
-def test_optimizer_clips_then_takes_the_adam_step() -> None:
-    config = dc.replace(PAPER, warmup=0, weight_decay=0.0, clip=1.0)
+@pytest.mark.parametrize("betas", [(0.9, 0.999), (0.7, 0.95)], ids=str)
+def test_optimizer_clips_then_takes_the_adam_step(betas: tuple[float, float]) -> None:
+    b1, b2 = betas
+    config = dc.replace(PAPER, warmup=0, weight_decay=0.0, clip=1.0, beta1=b1, beta2=b2)
     tx, params = optimizer(config), {"a": jnp.zeros(4)}
     # Two steps, as the first step of Adam does not depend on the gradient's size.
     gradients = [np.full(4, 100.0), np.full(4, 0.1)]
@@ -70,9 +72,9 @@ def test_optimizer_clips_then_takes_the_adam_step() -> None:
     for g in gradients:
         updates, state = tx.update({"a": jnp.asarray(g, jnp.float32)}, state, params)
     clipped = [g / max(1.0, float(np.linalg.norm(g))) for g in gradients]
-    m = 0.9 * 0.1 * clipped[0] + 0.1 * clipped[1]
-    v = 0.999 * 0.001 * clipped[0] ** 2 + 0.001 * clipped[1] ** 2
-    adam = (m / (1 - 0.9**2)) / (np.sqrt(v / (1 - 0.999**2)) + 1e-8)
+    m = b1 * (1 - b1) * clipped[0] + (1 - b1) * clipped[1]
+    v = b2 * (1 - b2) * clipped[0] ** 2 + (1 - b2) * clipped[1] ** 2
+    adam = (m / (1 - b1**2)) / (np.sqrt(v / (1 - b2**2)) + 1e-8)
     rate = expected(config, 0)[1]
     np.testing.assert_allclose(updates["a"], -rate * adam, rtol=1e-4)
 
@@ -83,7 +85,9 @@ def test_optimizer_is_one_object_for_equal_configurations() -> None:
 
 
 def test_a_swept_rate_is_that_schedule_and_shares_the_program():
-    config = TrainingConfig(steps=20, warmup=4, peak_rate=2e-3, final_rate=1e-4)
+    config = TrainingConfig(
+        steps=20, warmup=4, peak_rate=2e-3, final_rate=1e-4, beta1=0.8, beta2=0.9
+    )
     scaled = dc.replace(config, peak_rate=6e-3, final_rate=3e-4)
     rules = [swept_optimizer(config, 6e-3), optimizer(scaled)]
     assert rules[0].update is swept_optimizer(config, 1e-3).update

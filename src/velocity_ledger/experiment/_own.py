@@ -17,7 +17,7 @@ _FORM = re.compile(r"^(?P<form>.*)\s+with\s+(?P<own>[A-Za-z_.]+=.*)$", re.DOTALL
 _NOT_ONES_OWN = {"model.vocabulary", "model.context"}
 """What decides which tokens are predicted, from how many others."""
 _RULE = ("training.peak_rate", "training.final_rate", "training.warmup", "training.weight_decay",
-         "training.clip")  # fmt: skip
+         "training.beta1", "training.beta2", "training.clip")  # fmt: skip
 """What of the training is a variant's own; what it is shown and how it is measured never is."""
 
 

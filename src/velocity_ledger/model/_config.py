@@ -147,7 +147,8 @@ BLOCKS: dict[str, dict[str, Any]] = {
 Each says every setting, so a set does not depend on what it replaces. Sizes, the heads of keys and
 values and dropout stay the run's own. `gpt` is the published network, `llama` the block of Touvron
 et al. 2023 (arXiv 2302.13971), whose head is untied, too. `ngpt` holds the blocks of nGPT
-(Loshchilov et al. 2024, arXiv 2410.01131); it is whole with the integrator `ngpt-step(radius=1)`
-and without dropout, warm-up and weight decay. Its released code divides the initial output matrices
-by sqrt(2 layers) before it sets their lengths to 1, which leaves nothing of the division.
+(Loshchilov et al. 2024, arXiv 2410.01131); it is whole with the integrator `ngpt-step(radius=1)`,
+without dropout, warm-up and weight decay, under AdamW with betas of .9 and .95. Its released code
+divides the initial output matrices by sqrt(2 layers) before it sets their lengths to 1, which
+leaves nothing of the division.
 """

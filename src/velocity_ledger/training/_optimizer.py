@@ -35,14 +35,18 @@ def schedule(config: TrainingConfig) -> optax.Schedule:
 
 @functools.cache
 def optimizer(config: TrainingConfig) -> optax.GradientTransformation:
-    """Clip by global norm, then AdamW (b1 .9, b2 .999) with its decay on all parameters.
+    """Clip by global norm, then AdamW (`beta1`, `beta2`) with its decay on all parameters.
 
     Equal configurations give the same object, so that runs of one grid share their program.
     """
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
-        optax.adamw(schedule(config), weight_decay=config.weight_decay),
+        _adamw(config, schedule(config)),
     )
+
+
+def _adamw(config: TrainingConfig, rate: optax.Schedule) -> optax.GradientTransformation:
+    return optax.adamw(rate, config.beta1, config.beta2, weight_decay=config.weight_decay)
 
 
 class _Rate(NamedTuple):
@@ -73,6 +77,6 @@ def _swept(config: TrainingConfig) -> optax.GradientTransformation:
 
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
-        optax.adamw(schedule(unit), weight_decay=config.weight_decay),
+        _adamw(unit, schedule(unit)),
         optax.GradientTransformation(lambda params: _Rate(jnp.float32(1.0)), scale),
     )
