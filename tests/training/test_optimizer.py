@@ -6,7 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from flax import nnx
 
+from velocity_ledger.integrators import parse
+from velocity_ledger.model import GPT, ModelConfig
 from velocity_ledger.training import (
     TrainingConfig,
     optimizer,
@@ -58,6 +61,42 @@ def test_optimizer_decays_every_parameter_biases_too() -> None:
     updates, _ = tx.update(jax.tree.map(jnp.zeros_like, params), tx.init(params), params)
     for leaf in jax.tree.leaves(updates):
         np.testing.assert_allclose(leaf, -0.5e-3, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scan", [False, True], ids=["unrolled", "scanned"])
+def test_what_an_integrator_exempts_does_not_decay(scan: bool) -> None:
+    """Of hyper-connections the static weights; the dynamic maps and all blocks decay."""
+    shape = ModelConfig(layers=2, width=4, heads=1, hidden=4, context=4, vocabulary=5, scan=scan)
+    model = GPT(shape, parse("dynamic-hyper-connections"), rngs=0)
+    config = dc.replace(PAPER, warmup=0, weight_decay=0.5)
+    params = nnx.to_pure_dict(nnx.state(model, nnx.Param))
+    params = jax.tree.map(jnp.ones_like, params)
+    rules = [optimizer(config, model.undecayed), swept_optimizer(config, 1e-3, model.undecayed)]
+    assert rules[0] is optimizer(config, model.undecayed) is not optimizer(config)
+    for rule in rules:
+        updates, _ = rule.update(jax.tree.map(jnp.zeros_like, params), rule.init(params), params)
+        still = set()
+        for path, leaf in jax.tree_util.tree_leaves_with_path(updates):
+            *_, owner, kind, name = [str(getattr(entry, "key", "")) for entry in path]
+            if not np.any(leaf):
+                assert (owner, kind) in {("integrator", "attention"), ("integrator", "mlp")}
+                still.add(name)
+            else:
+                np.testing.assert_allclose(leaf, -0.5e-3, rtol=1e-5)
+        assert still == {"read", "mix", "write"}
+    assert not GPT(shape, parse("plain"), rngs=0).undecayed
+
+
+def test_an_exemption_adds_nothing_to_the_state() -> None:
+    """Checkpoints from before it are read."""
+    params = {"learned": {"w": jnp.ones(2)}, "kernel": jnp.ones(2)}
+
+    def leaves(undecayed: frozenset[str]) -> list[str]:
+        state = optimizer(PAPER, undecayed).init(params)
+        found = jax.tree_util.tree_leaves_with_path(state)
+        return [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in found]
+
+    assert leaves(frozenset({"learned.w"})) == leaves(frozenset())
 
 
 @pytest.mark.parametrize("betas", [(0.9, 0.999), (0.7, 0.95)], ids=str)

@@ -60,12 +60,13 @@ def run_sweep(
             return signal
         own = own_config(variant)
         training = in_small(own.training, config.sweep.steps)
+        model = GPT(own.model, variant.integrator, rngs=seed)
         run = train(
-            GPT(own.model, variant.integrator, rngs=seed),
+            model,
             data,
             training,
             seed=seed,
-            optimizer=swept_optimizer(training, rate),
+            optimizer=swept_optimizer(training, rate, model.undecayed),
             progress=progress(f"trial {k + 1}/{len(todo)}: {variant.text} at {rate:g}"),
             should_stop=should_stop,
         )

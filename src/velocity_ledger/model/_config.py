@@ -1,6 +1,7 @@
 """The shape of the GPT, without JAX: the command line reads it for `--help`."""
 
 import dataclasses as dc
+import math
 from typing import Any, Literal, get_args
 
 from velocity_ledger.errors import UserError
@@ -57,6 +58,8 @@ class ModelConfig:
     """Matrices start with std 1/sqrt(fan-in), truncated, or all with std 1/sqrt(width)."""
     scaled_init: bool = False
     """Fields' last matrices start divided by sqrt(2 layers), as GPT-2's."""
+    output_gain: float = 1.0
+    """Fields' last matrices start multiplied by this; hyper-connections' by 1/sqrt(streams)."""
     norm_scaling: bool = False
     """The output of both norms of layer l = 1, 2, ... is divided by sqrt(l)."""
     value_residual: bool = False
@@ -98,6 +101,12 @@ class ModelConfig:
             raise UserError(
                 "norm_scaling takes the place of scaled_init, and both would damp the same layers "
                 "twice: choose one"
+            )
+        if not (self.output_gain > 0 and math.isfinite(self.output_gain)):
+            raise UserError(f"output_gain must be a number above 0, got {self.output_gain}")
+        if self.unit_weights and self.output_gain != 1:
+            raise UserError(
+                "unit_weights sets every length to 1, so output_gain would do nothing: leave it out"
             )
         if self.unit_weights and self.scaled_init:
             raise UserError(

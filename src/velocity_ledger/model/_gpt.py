@@ -158,6 +158,20 @@ class GPT(nnx.Module):
         own = self.integrator.project
         return params if own is None else own(params)
 
+    @property
+    def undecayed(self) -> frozenset[str]:
+        """Paths of the parameters that weight decay leaves alone, as `learned.average`.
+
+        These are what the integrator declares so.
+        """
+        declared = self.integrator.parameters(self.config.width)
+        spared = {name for name, parameter in declared.items() if not parameter.decays}
+        if not spared:
+            return frozenset()
+        paths = [path for path, _ in nnx.to_flat_state(nnx.state(self, nnx.Param))]
+        own = [path for path in paths if {"integrator", "learned"} & set(path[:-1])]
+        return frozenset(".".join(map(str, path)) for path in own if path[-1] in spared)
+
     def flops_per_token(self) -> int:
         """Return the operations of the forward pass for one token at full context.
 

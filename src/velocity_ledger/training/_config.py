@@ -21,7 +21,7 @@ class TrainingConfig:
     warmup: int = 200
     """Steps of linear warm-up from 0; shortened, and said so, where the schedule is no longer."""
     weight_decay: float = 0.01
-    """AdamW's decay, on all parameters as in the published run."""
+    """AdamW's decay, on all parameters as in the published run, but what an integrator exempts."""
     beta1: float = 0.9
     """AdamW's share of the gradient's mean that is kept a step."""
     beta2: float = 0.999

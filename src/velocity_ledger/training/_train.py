@@ -151,7 +151,9 @@ def train(
     with contextlib.ExitStack() as stack:
         if should_stop is None:
             should_stop = stack.enter_context(stop_signals())
-        loop = _Loop(model, data, config, seed, optimizer or published_optimizer(config), anneal)
+        undecayed = getattr(model, "undecayed", frozenset())
+        rule = optimizer or published_optimizer(config, undecayed)
+        loop = _Loop(model, data, config, seed, rule, anneal)
         loop.stop_after = stop_after
         loop.trackers, loop.progress, loop.on_save = tuple(trackers), shown, on_save
         if folder is not None:
