@@ -191,6 +191,9 @@ class Integrator(Value):
     amplifies: ClassVar[bool] = False
     """Whether a step can enlarge rounding a hundredfold, so that only float64 compares it."""
 
+    per_kind: ClassVar[bool] = False
+    """Whether sub-updates of different kinds have memories of their own."""
+
     order: ClassVar[int | None] = None
     """The order of accuracy for x' = f(x), all sub-updates sharing one f; None where none is said.
     """
