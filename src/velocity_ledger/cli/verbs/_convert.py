@@ -148,6 +148,8 @@ def _source(words: Sequence[str]) -> tuple[Path | None, str]:
     first = list(words[:2])
     if len(first) == 2 and not any(word.startswith("-") for word in first):
         return Path(first[0]), first[1]
+    if {"-h", "--help"} & set(words):
+        return None, ""
     quiet = io.StringIO()
     try:
         with contextlib.redirect_stderr(quiet), contextlib.redirect_stdout(quiet):
