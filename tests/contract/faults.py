@@ -21,13 +21,24 @@ from velocity_ledger import (
     retract,
 )
 from velocity_ledger.integrators import (
+    Coast,
+    Cosine,
+    DenseFormer,
+    GatedTwoStage,
     Heun,
+    HyperConnections,
     LedgerGain,
     LieTrotter,
     LookAhead,
+    Manifold,
     Reduction,
+    Separate,
+    Static,
     Strang,
+    Table,
     TangentSphere,
+    TwoStage,
+    Whole,
 )
 
 
@@ -383,3 +394,155 @@ class _TwoAndOne(Strang):
 def uneven_halves():
     """Strang's splitting whose second half is a whole: of first order, the second is declared."""
     return Composition(Euler(), Flat(), Fixed(), _TwoAndOne())
+
+
+class _NeverBegins(HeavyBall):
+    def update(self, field, x, state, ctx):
+        f, mu = field(x), number(self.mu)
+        v = mu * state + (1 - mu) * f
+        return Impulse(v, f, v), v
+
+
+def bootstrap_not_applied():
+    """The midpoint rule whose first step is not Euler's."""
+    return Composition(_NeverBegins(-1.0, start="bootstrap"), Flat(), Fixed(0.5), Whole())
+
+
+class _NeverThere(Cosine):
+    def value(self, name, x, ctx):
+        way = jnp.asarray(ctx.index, jnp.float32) / ctx.total
+        return self.last + (self.first - self.last) * 0.5 * (1 + jnp.cos(jnp.pi * way))
+
+
+def cosine_never_there():
+    """A cosine through depth that is not at its last number in the last sub-update."""
+    return Composition(HeavyBall(_NeverThere(0.2, 0.8)), Flat(), Fixed())
+
+
+class _OneLate(Table):
+    def value(self, name, x, ctx):
+        values = jnp.stack([jnp.asarray(v, jnp.float32) for v in self.values])
+        return values[jnp.maximum(jnp.asarray(ctx.index) - 1, 0)]
+
+
+def table_one_late():
+    """A table of which every sub-update reads the number of the one before."""
+    return Composition(HeavyBall(_OneLate((0.1, 0.9, 0.5, -0.5, 0.7, 0.2))), Flat(), Fixed())
+
+
+class _OneForAll(Separate):
+    def update(self, field, x, state, ctx):
+        impulse, after = super().update(field, x, state, ctx)
+        return impulse, dict.fromkeys(after, after[ctx.kind])
+
+
+def one_velocity_for_all():
+    """Two velocities that are always one and the same."""
+    return Composition(_OneForAll(), Flat(), Fixed())
+
+
+class _AgeOfAll(Separate):
+    def update(self, field, x, state, ctx):
+        impulse, mine = self.of.update(field, x, state[ctx.kind], ctx)
+        first = jnp.asarray(ctx.index) == 0
+        return impulse, {k: jnp.where(first, mine, v) for k, v in state.items()} | {ctx.kind: mine}
+
+
+def starts_from_the_other():
+    """The second kind's velocity starts from what the first kind's field gave."""
+    return Composition(_AgeOfAll(), Flat(), Fixed())
+
+
+class _CountsTheLast(Coast):
+    def read(self, momentum, geometry, step_scale, stream, state, ctx):
+        there = super().read(momentum, geometry, step_scale, stream, state, ctx)
+        return geometry.move(there, step_scale.scale(state, ctx))[0]
+
+
+def coasts_a_step_too_far():
+    """v / (1 - mu) where mu / (1 - mu) v is left to coast."""
+    return Composition(HeavyBall(), Flat(), Fixed(), reading=_CountsTheLast())
+
+
+class _Swapped(TwoStage):
+    def update(self, field, x, state, ctx):
+        here = field(x)
+        there = field(x + number(self.h) * here)
+        own = ctx.parameters
+        mixed = own["second"].astype(x.dtype) * here + own["first"].astype(x.dtype) * there
+        return Impulse(mixed, mixed), state
+
+
+def weights_swapped():
+    """Two learned weights that start alike, each on the other's evaluation."""
+    return Composition(_Swapped(), Flat(), Fixed(), Whole())
+
+
+class _GatesTheOther(GatedTwoStage):
+    def update(self, field, x, state, ctx):
+        impulse, state = super().update(field, x, state, ctx)
+        here = field(x)
+        both = here + field(x + number(self.h) * here)
+        mixed = both - impulse.direction
+        return Impulse(mixed, mixed), state
+
+
+def gate_of_the_other():
+    """(1 - g) f1 + g f2: at its start, where the gate is 1/2, nothing shows."""
+    return Composition(_GatesTheOther(), Flat(), Fixed(), Whole())
+
+
+class AveragesAverages(DenseFormer):
+    """What is kept of each block is the average that follows it, not its output."""
+
+    def step(self, field, stream, state, ctx):
+        new, state, info = super().step(field, stream, state, ctx)
+        return new, state.at[ctx.index + 1].set(new), info
+
+
+class DilatedFromTheStart(DenseFormer):
+    """A dilation that keeps every r-th output counted from x_0, not from the block at hand."""
+
+    dilation: int = 2
+    period: int = 3
+    h: float = 0.5
+
+    def _row(self, ctx):
+        i, j = ctx.index + 1, jnp.arange(ctx.total + 1)
+        rows = self._rows(ctx.total)
+        start = jnp.asarray(np.cumsum(rows) - rows)[ctx.index]
+        kept = (j <= i) & (j % self.dilation == 0)
+        learned = jnp.where(kept, ctx.parameters["average"][start + j // self.dilation], 0.0)
+        return jnp.where(i % self.period == 0, learned, (j == i).astype(jnp.float32))
+
+
+class _TransposedStatic(Static):
+    def weights(self, streams, ctx):
+        found = super().weights(streams, ctx)
+        return found._replace(mix=found.mix.T)
+
+
+def static_mixing_transposed():
+    """Hyper-connections that mix by A_r where its transpose is meant: at A_r = I nothing shows."""
+    return HyperConnections(_TransposedStatic())
+
+
+class _TransposedManifold(Manifold):
+    def weights(self, streams, ctx):
+        found = super().weights(streams, ctx)
+        return found._replace(mix=jnp.swapaxes(found.mix, -1, -2))
+
+
+def manifold_mixing_transposed():
+    """A doubly stochastic mixing, transposed: its rows and columns still sum to 1."""
+    return HyperConnections(_TransposedManifold())
+
+
+class _WritesOnce(Static):
+    def weights(self, streams, ctx):
+        return super().weights(streams, ctx)._replace(write=jnp.ones(self.streams))
+
+
+def writes_once():
+    """A learned writing that is never applied: it starts at 1, which it is held to be."""
+    return HyperConnections(_WritesOnce())

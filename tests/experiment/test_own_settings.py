@@ -80,6 +80,7 @@ def test_a_whole_network_goes_by_its_name():
     config = whole.configure(SMOKE)
     assert config.model.unit_weights and not config.model.final_norm
     assert (config.training.warmup, config.training.weight_decay) == (0, 0.0)
+    assert (config.training.beta1, config.training.beta2) == (0.9, 0.95)
     assert other.configure(SMOKE).model.dropout == 0.0
     assert describe_text(whole).startswith("nGPT whole")
     # Written out, it is the same variant.

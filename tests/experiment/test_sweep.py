@@ -2,23 +2,36 @@
 
 import dataclasses as dc
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from small_run import LETTERS, MODEL, SIZES
+from velocity_ledger.cli._parse import parse
+from velocity_ledger.cli.verbs._convert import Convert
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import (
     ExperimentConfig,
     SweepConfig,
+    convert_cell,
     load_cell,
     open_bundle,
     run_experiment,
     summary,
     table,
 )
-from velocity_ledger.experiment._sweep import at_rate, in_small
-from velocity_ledger.experiment._trials import Trial, at_edge, best_rate, means, read_trials
+from velocity_ledger.experiment._continued import trained
+from velocity_ledger.experiment._sweep import in_small
+from velocity_ledger.experiment._trials import (
+    Trial,
+    at_edge,
+    at_rate,
+    best_rate,
+    means,
+    read_trials,
+)
+from velocity_ledger.experiment._variants import as_recorded, variants_of
 from velocity_ledger.training import SilentProgress, TrainingConfig
 
 RATES = (1e-3, 1e-2, 1.0)
@@ -75,6 +88,44 @@ def test_cells_run_at_the_rate_of_the_lowest_mean(swept):
 
 def test_the_rate_a_variant_sets_is_used(swept):
     assert open_bundle(swept).variants[2]["peak_rate"] == 0.004
+
+
+def test_the_manifest_tells_how_each_cell_was_trained(swept):
+    bundle = open_bundle(swept)
+    for record in bundle.variants:
+        found = trained(bundle.manifest, record["text"])
+        told = json.loads(bundle.datasets[record["text"], 0].attrs["config"])
+        assert json.loads(json.dumps(dc.asdict(found.training))) == told["training"]
+    rates = {trained(bundle.manifest, v["text"]).training.peak_rate for v in bundle.variants}
+    assert 0.004 in rates and len(rates) > 1
+
+
+@pytest.mark.parametrize("k", [0, 2], ids=["swept", "its own"])
+def test_a_conversion_goes_on_as_its_cell_was_trained(swept, tmp_path, k):
+    record = open_bundle(swept).variants[k]
+    cell, to = f"{record['slug']}/1", "ledger(mu=0.4)"
+    out = tmp_path / "run"
+    words: Any = {"progress": lambda label: SilentProgress(), "notify": lambda text: None}
+    assert convert_cell(swept, cell, to, out, over=2, sample=0, stop_after=0, **words) == 0
+    config = open_bundle(out).config
+    assert config is not None and not config.sweep.rates
+    assert config.training == trained(open_bundle(swept).manifest, record["text"]).training
+    assert config.training.peak_rate == record["peak_rate"] != CONFIG.training.peak_rate
+    # The command says the same, wherever its words stand and however they are written.
+    for name in (cell, f"{record['text'].replace('0.004', '4e-3')}/1"):
+        for line in (["convert", str(swept), name, "--to", to],
+                     ["convert", "--to", to, str(swept), name]):  # fmt: skip
+            options = parse(line)
+            assert isinstance(options, Convert) and options.training == config.training
+
+
+def test_what_a_run_recorded_of_a_variant_holds_whatever_its_name_means_now(swept):
+    """A name may come to stand for other settings than when the run began."""
+    record = {**open_bundle(swept).variants[2], "own": {"training.clip": 0.5}}
+    (variant,) = as_recorded(variants_of([record["text"]]), [record])
+    assert variant.configure(CONFIG).training == dc.replace(CONFIG.training, clip=0.5)
+    with pytest.raises(UserError, match=r"training\.speed is no variant's own"):
+        as_recorded([variant], [{**record, "own": {"training.speed": 1}}])
 
 
 def test_a_trial_is_the_whole_schedule_in_small():

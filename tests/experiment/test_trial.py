@@ -69,6 +69,12 @@ def test_describe_refuses_it_too(tmp_path):
         describe(config)
 
 
+def test_what_cannot_be_differentiated_is_told_in_one_line(tmp_path):
+    form = written(tmp_path, "stream = __import__('jax').pure_callback(abs, stream, stream)")
+    with pytest.raises(UserError, match=r"has no derivative \(ValueError.*mend .*mine\.py$"):
+        describe(dc.replace(PRESETS["smoke"], variants=(form,)))
+
+
 def test_our_own_mistakes_are_not_blamed_on_the_user(monkeypatch):
     (variant,) = variants_of(["plain"])
 

@@ -47,7 +47,8 @@ each_case = pytest.mark.parametrize("case", CASES, ids=list(CASES))
 
 def test_every_setting_has_a_case():
     settings = set(BLOCKS["gpt"]) | {"kv_heads"}
-    assert settings == set(ALONE)
+    # A number among initial values compiles to nothing of its own: tried below.
+    assert settings == set(ALONE) | {"output_gain"}
     default = {f.name: f.default for f in dc.fields(vl.ModelConfig)}
     assert all(default[name] != value for name, value in ALONE.items())
 
@@ -196,8 +197,11 @@ def test_the_default_network_is_the_published_one():
         ({"positions": "rope", "width": 12}, "a head has 3"),
         ({"norm_scaling": True, "scaled_init": True}, "takes the place of scaled_init"),
         ({"unit_weights": True, "scaled_init": True}, "scaled_init would do nothing"),
+        ({"unit_weights": True, "output_gain": 0.5}, "output_gain would do nothing"),
+        ({"output_gain": 0.0}, "output_gain must be a number above 0"),
+        ({"output_gain": float("nan")}, "output_gain must be a number above 0"),
     ],
-    ids=["three", "none", "odd", "damped-twice", "undone"],
+    ids=["three", "none", "odd", "damped-twice", "undone", "undone-too", "silent", "nan"],
 )
 def test_settings_that_exclude_one_another(changes, words):
     with pytest.raises(vl.UserError, match=words):
@@ -361,16 +365,25 @@ def test_on_a_sphere_the_first_values_are_read_off_the_sphere():
 # Initial values ------------------------------------------------------------------------------
 
 
-def test_scaled_initial_values():
-    """The fields' last matrices, and no other, divided by sqrt(2 layers)."""
+@pytest.mark.parametrize(
+    ("changes", "of_last"),
+    [
+        ({"scaled_init": True}, (2 * SMALL.layers) ** -0.5),
+        ({"output_gain": 0.5}, 0.5),
+        ({"scaled_init": True, "output_gain": 0.5}, 0.5 * (2 * SMALL.layers) ** -0.5),
+    ],
+    ids=["depth", "gain", "both"],
+)
+def test_scaled_initial_values(changes, of_last):
+    """The fields' last matrices, and no other, divided by sqrt(2 layers) or times a gain."""
     usual, scaled = (
-        vl.GPT(dc.replace(SMALL, scaled_init=on), vl.parse("macaron"), rngs=0).export_weights()
-        for on in (False, True)
+        vl.GPT(dc.replace(SMALL, **more), vl.parse("macaron"), rngs=0).export_weights()
+        for more in ({}, changes)
     )
     last = {n for n in usual if n.endswith(("out.kernel", "down.kernel"))}
     assert len(last) == 3 * SMALL.layers
     for name in usual:
-        factor = (2 * SMALL.layers) ** -0.5 if name in last else 1.0
+        factor = of_last if name in last else 1.0
         np.testing.assert_allclose(scaled[name], usual[name] * np.float32(factor), rtol=1e-6)
 
 

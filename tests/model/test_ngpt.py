@@ -27,7 +27,7 @@ CONFIG = vl.ModelConfig(
 )
 TRAINING = TrainingConfig(
     steps=6, batch=3, peak_rate=1.5e-2, final_rate=0.0, warmup=0, weight_decay=0.0, clip=1.0,
-    val_every=3, val_batches=1, checkpoint_every=3, probe_windows=1, telemetry_at=(),
+    beta2=0.95, val_every=3, val_batches=1, checkpoint_every=3, probe_windows=1, telemetry_at=(),
 )  # fmt: skip
 INTEGRATOR = vl.parse("ngpt-step(radius=1)")
 TOKENS = np.random.default_rng(0).integers(0, CONFIG.vocabulary, (2, 8))

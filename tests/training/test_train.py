@@ -398,6 +398,18 @@ def test_another_run_is_refused_naming_the_field(
         run(tmp_path, resume=True, **changes)
 
 
+def test_a_checkpoint_from_before_a_setting_has_its_default(tmp_path: pathlib.Path) -> None:
+    part = run(tmp_path, stop_after=5)
+    (path,) = tmp_path.glob("checkpoint/step_*/state.json")
+    state = json.loads(path.read_text())
+    for name in ("beta1", "beta2", "model.dropout"):
+        del state["run"][name]
+    path.write_text(json.dumps(state))
+    assert_same_run(run(tmp_path, resume=True, stop_after=5), part)
+    with pytest.raises(UserError, match=r"another beta2 \(0.999, not 0.95\)"):
+        run(tmp_path, dc.replace(CONFIG, beta2=0.95), resume=True)
+
+
 def test_another_corpus_is_refused(tmp_path: pathlib.Path) -> None:
     run(tmp_path, stop_after=5)
     with pytest.raises(UserError, match="train_ids"):

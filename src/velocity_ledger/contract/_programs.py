@@ -134,9 +134,10 @@ class Everything:
         return {**rows, "x": jnp.concatenate([kept[None], rows["x"]])}
 
 
-def _scanned(
+def scanned(
     params: Any, own: Mapping[str, Any], x: Any, tokens: Any, key: Any, integrator: Any, nudge: Any
 ) -> dict[str, Any]:
+    """Everything of a path through N fields, scanned; see `path`."""
     traces.append(type(integrator).__name__)
     declared = integrator.parameters(x.shape[-1])
     stacked = {
@@ -157,7 +158,7 @@ def _scanned(
     return seen | {"x_n": x_n}
 
 
-_path = jax.jit(_scanned)
+_path = jax.jit(scanned)
 # What need not be the program of a training run, bit for bit, is compiled in half of the time.
 QUICKLY: dict[str, Any] = {"xla_backend_optimization_level": 0}
 
@@ -215,7 +216,7 @@ def looped(
 def _loss(
     params: Any, own: Any, x: Any, tokens: Any, integrator: Any
 ) -> tuple[Any, dict[str, Any]]:
-    seen = _scanned(params, own, x, tokens, None, integrator, still())
+    seen = scanned(params, own, x, tokens, None, integrator, still())
     rng = np.random.default_rng(9)
     # A number that every state has a part in, each entry another one.
     of_path = rng.normal(size=(N + 1, TIME, WIDTH))

@@ -3,7 +3,15 @@
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 
-from velocity_ledger.contract import _apart, _claims, _gpt, _memory, _path, _program
+from velocity_ledger.contract import (
+    _apart,
+    _claims,
+    _gpt,
+    _memory,
+    _parts,
+    _path,
+    _program,
+)
 from velocity_ledger.contract._finding import Broken, Finding, NotDeclared
 from velocity_ledger.contract._subject import Subject, one_line
 from velocity_ledger.contract._table import Table
@@ -35,6 +43,8 @@ CHECKS: tuple[Check, ...] = (
     _claims.reduces_as_declared,
     _claims.has_its_order,
     _claims.uses_its_layer,
+    _parts.kinds_are_apart,
+    _parts.coasts_to_rest,
     _gpt.no_token_sees_the_next,
 )
 

@@ -1,5 +1,6 @@
 """A trained cell goes on under another integrator."""
 
+import dataclasses as dc
 import os
 import pathlib
 from collections.abc import Callable, Mapping
@@ -7,10 +8,11 @@ from typing import Any
 
 from velocity_ledger import integrators
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment import _own, _weights
+from velocity_ledger.experiment import _weights
 from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
 from velocity_ledger.experiment._config import ExperimentConfig
+from velocity_ledger.experiment._continued import continued, trained
 from velocity_ledger.experiment._corpus import recorded_corpus
 from velocity_ledger.experiment._files import sha256
 from velocity_ledger.experiment._load import canonical, find_cell, load_cell
@@ -34,8 +36,8 @@ def convert_cell(
     to: str,
     out: str | os.PathLike[str],
     *,
-    training: TrainingConfig,
     over: int,
+    training: TrainingConfig | None = None,
     shape: str = "linear",
     begin: str | None = None,
     seed: int | None = None,
@@ -45,15 +47,16 @@ def convert_cell(
 ) -> int:
     """Train the best weights of a cell on as another integrator, into the bundle `out`.
 
-        convert_cell("runs/quick", "plain/0", "ledger(mu=0.9)", "runs/risen",
-                     training=TrainingConfig(steps=400), over=200)
+        convert_cell("runs/quick", "plain/0", "ledger(mu=0.9)", "runs/risen", over=200)
 
     The integrator's numbers move from those that make it the cell's own to those of `to` over
     `over` steps, and stay (see `Anneal.between`). Over 0 steps the integrator changes at once, also
     to one that no numbers lead to. `begin` is the text form of an integrator of the structure of
     `to` to begin with instead. The text is the one that the run recorded; windows and dropout are
-    drawn from `seed`, the cell's own unless given; the optimizer begins anew. Best validation, and
-    with it what `load_cell` gives, is that of `to` itself: it counts from the step of arrival.
+    drawn from `seed`, the cell's own unless given; the optimizer begins anew. `training` is as the
+    cell itself was trained (its variant's own settings, the rate that a sweep found) without
+    patience, unless given. Best validation, and with it what `load_cell` gives, is that of `to`
+    itself: it counts from the step of arrival.
 
     `out` holds one cell, of the variant `to`; its manifest's `converted_from` names the run, the
     cell, the step and hash of its weights, and the way of the numbers. What is `given` beside, and
@@ -64,11 +67,6 @@ def convert_cell(
     they would arrive after the last step, and as `load_cell` and `run_experiment` do.
     """
     out = pathlib.Path(out)
-    if over > training.steps:
-        raise UserError(
-            f"the numbers arrive after {over} steps, training ends after {training.steps}: convert "
-            "over fewer steps, or train for more"
-        )
     (variant,) = variants_of([to])
     if variant.own:
         raise UserError(
@@ -81,6 +79,12 @@ def convert_cell(
         record, config = _found(path, cell)
         # What the weights cannot serve is said before what numbers cannot reach.
         _turned(record, variant.integrator)
+    training = config.training if training is None else training
+    if over > training.steps:
+        raise UserError(
+            f"the numbers arrive after {over} steps, training ends after {training.steps}: convert "
+            "over fewer steps, or train for more"
+        )
     anneal = _anneal(record, variant.integrator, over, shape, begin)
     start = Start(
         record | {"schedule": _told(anneal)},
@@ -103,7 +107,7 @@ def convert_cell(
 
 
 def _found(path: str | os.PathLike[str], cell: str) -> tuple[dict[str, Any], ExperimentConfig]:
-    """What is to be kept of a trained cell, and its configuration."""
+    """What is to be kept of a trained cell, and how it goes on unless told otherwise."""
     bundle = open_bundle(path)
     refuse_imported(bundle.manifest, bundle.path, "holds no weights to convert")
     found = find_cell(bundle, cell)
@@ -119,9 +123,8 @@ def _found(path: str | os.PathLike[str], cell: str) -> tuple[dict[str, Any], Exp
         "best_val": float(metadata["best_val"]),
         "sha256": sha256(weights),
     }
-    config = bundle.config
-    assert config is not None
-    return record, _own.configure(config, _own.split(found.variant)[1])
+    config = trained(bundle.manifest, found.variant)
+    return record, dc.replace(config, training=continued(config.training))
 
 
 def _recorded(

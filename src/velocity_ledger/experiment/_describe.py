@@ -1,13 +1,15 @@
 """What a configuration builds and what it costs, without computing anything."""
 
 import dataclasses as dc
-from collections.abc import Callable
+import functools
 from typing import Any
 
 from flax import nnx
 
+from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.experiment._trial import try_variant
+from velocity_ledger.experiment._memory import MEMORY, memory_bytes
+from velocity_ledger.experiment._trial import first_line, try_variant
 from velocity_ledger.experiment._variants import (
     Variant,
     describe_axes,
@@ -16,14 +18,12 @@ from velocity_ledger.experiment._variants import (
     variants_of,
 )
 from velocity_ledger.integrators import Integrator, axes
-from velocity_ledger.model import GPT, ModelConfig, count_parameters, declared_by
-
-MEMORY = (
-    "4 bytes * (5 P + batch * context * (layers * (a D + m F + 3 H T) + 2 D + 3 V)): weights, "
-    "gradient, two moments of AdamW and the best weights so far, and what the backward pass keeps "
-    "of every layer; P parameters, D width, F hidden, H heads, T context, V vocabulary; a = 16, "
-    "with qk_norm 4 more, with value_residual 1 more; m = 3, with swiglu 5, with hidden_scale 1 "
-    "more for each matrix that reads the stream"
+from velocity_ledger.model import (
+    GPT,
+    ModelConfig,
+    count_parameters,
+    declared_by,
+    flops_per_token,
 )
 
 
@@ -37,39 +37,42 @@ def count_own_parameters(integrator: Integrator, config: ModelConfig) -> int:
 
 def parameter_count(integrator: Integrator, config: ModelConfig) -> int:
     """Return how many numbers a model learns, of which only shapes of two layers are built."""
-
-    def others(model: Any, shape: ModelConfig) -> int:
-        return count_parameters(model) - count_own_parameters(integrator, shape)
-
-    # What an integrator learns need not grow with depth by the same from layer to layer.
-    return _at_depth(others, integrator, config) + count_own_parameters(integrator, config)
+    made = _Made(bool(integrator.pre_norm), tuple(integrator.splitting.fields), integrator)
+    # All layers are alike, so each adds the same. What an integrator learns need not grow so.
+    one = _block_parameters(dc.replace(config, layers=1), made)
+    more = _block_parameters(dc.replace(config, layers=2), made) - one if config.layers > 1 else 0
+    return one + (config.layers - 1) * more + count_own_parameters(integrator, config)
 
 
 def forward_flops(integrator: Integrator, config: ModelConfig) -> int:
     """Return the operations of the forward pass for one token at full context."""
-    return _at_depth(lambda model, _: model.flops_per_token(), integrator, config)
+    return flops_per_token(config, integrator)
 
 
-def _at_depth(
-    count: Callable[[Any, ModelConfig], int], integrator: Integrator, config: ModelConfig
-) -> int:
-    """A count of a model, exact at any depth: all layers are alike, so each adds the same."""
+@dc.dataclass(frozen=True)
+class _Made:
+    """What of an integrator decides which blocks a model has; two that agree in it share them."""
 
-    def of(layers: int) -> int:
-        shape = dc.replace(config, layers=layers)
-        return count(nnx.eval_shape(lambda: GPT(shape, integrator, rngs=0)), shape)
+    pre_norm: bool
+    fields: tuple[str, ...]
+    integrator: Integrator = dc.field(compare=False)
 
-    one = of(1)
-    return one if config.layers == 1 else one + (config.layers - 1) * (of(2) - one)
+
+@functools.lru_cache(maxsize=256)
+def _block_parameters(config: ModelConfig, made: _Made) -> int:
+    """How many numbers a model of few layers learns beside its integrator."""
+    model = nnx.eval_shape(lambda: GPT(config, made.integrator, rngs=0))
+    return count_parameters(model) - count_own_parameters(made.integrator, config)
 
 
 def describe(config: ExperimentConfig) -> list[dict[str, Any]]:
     """Return, for each variant, what it is made of and what a training step of it costs.
 
     Parameters are counted on a real model of one and of two layers, of which only shapes are
-    built: every further layer adds the same. A forward pass counts two operations a multiply-add,
-    training three times the forward pass. Memory is an estimate; `memory_formula` says of what.
-    The vocabulary is the configuration's: a run takes its corpus's.
+    built, once for all variants of the same blocks: every further layer adds the same. A forward
+    pass counts two operations a multiply-add, training three times the forward pass. Memory is an
+    estimate; `memory_formula` says of what. The vocabulary is the configuration's: a run takes its
+    corpus's.
 
     Raises `UserError` for a variant that cannot be read or does not run.
     """
@@ -86,6 +89,14 @@ def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
     parameters = parameter_count(integrator, config.model)
     forward = forward_flops(integrator, config.model)
     tokens = config.training.batch * config.model.context
+    try:
+        memory = memory_bytes(parameters, integrator, config)
+    except Exception as error:
+        if variant.file is None:
+            raise
+        raise UserError(
+            f"{variant.text} has no derivative ({first_line(error)}): mend {variant.file}"
+        ) from error
     return {
         "variant": variant.text,
         "description": describe_text(variant),
@@ -110,16 +121,6 @@ def _described(variant: Variant, config: ExperimentConfig) -> dict[str, Any]:
         "flops_per_token_forward": forward,
         "flops_per_token_training": 3 * forward,
         "flops_per_step": 3 * forward * tokens,
-        "memory_bytes": _memory(parameters, config),
+        "memory_bytes": memory,
         "memory_formula": MEMORY,
     }
-
-
-def _memory(parameters: int, config: ExperimentConfig) -> int:
-    m = config.model
-    gated = m.activation == "swiglu"
-    a = 16 + 4 * m.qk_norm + m.value_residual
-    f = 3 + 2 * gated + (1 + gated) * m.hidden_scale
-    layer = a * m.width + f * m.hidden + 3 * m.heads * m.context
-    token = m.layers * layer + 2 * m.width + 3 * m.vocabulary
-    return 4 * (5 * parameters + config.training.batch * m.context * token)

@@ -8,9 +8,10 @@ from typing import Any
 
 from velocity_ledger.corpus import Vocabulary
 from velocity_ledger.errors import UserError
-from velocity_ledger.experiment import _own, _weights
+from velocity_ledger.experiment import _weights
 from velocity_ledger.experiment._bundle import Bundle, open_bundle
 from velocity_ledger.experiment._cells import cell_folder
+from velocity_ledger.experiment._continued import trained
 from velocity_ledger.experiment._manifest import CellRecord, refuse_imported
 from velocity_ledger.experiment._variants import recorded_integrator, variants_of
 from velocity_ledger.model import GPT, ModelConfig
@@ -104,9 +105,7 @@ def vocabulary_of_record(record: Mapping[str, Any], where: pathlib.Path) -> Voca
 def model_config(bundle: Bundle, variant: str) -> ModelConfig:
     """Return the shape of a variant's models, with the vocabulary of the run's corpus."""
     refuse_imported(bundle.manifest, bundle.path, _LACKS)
-    config = bundle.config
-    assert config is not None
-    own = _own.configure(config, _own.split(variant)[1])
+    own = trained(bundle.manifest, variant)
     return dc.replace(own.model, vocabulary=bundle.manifest["vocabulary"]["size"])
 
 

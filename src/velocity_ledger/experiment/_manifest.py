@@ -186,10 +186,13 @@ def refuse_imported(manifest: dict[str, Any], folder: pathlib.Path, lacks: str) 
         raise UserError(f"{folder} was imported from files and {lacks}")
 
 
+_ABOUT = (("description", str), ("parameters", int), ("peak_rate", (int, float)), ("own", dict))
+
+
 def _is_variant(record: Any) -> bool:
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         return False
-    axes, about = record.get("axes"), (("description", str), ("parameters", int))
+    axes, about = record.get("axes"), _ABOUT
     if any(record.get(name) is not None and not _is_a(record[name], kind) for name, kind in about):
         return False
     if not (axes is None or (isinstance(axes, dict) and all(_is_a(v, str) for v in axes.values()))):

@@ -17,7 +17,7 @@ _FORM = re.compile(r"^(?P<form>.*)\s+with\s+(?P<own>[A-Za-z_.]+=.*)$", re.DOTALL
 _NOT_ONES_OWN = {"model.vocabulary", "model.context"}
 """What decides which tokens are predicted, from how many others."""
 _RULE = ("training.peak_rate", "training.final_rate", "training.warmup", "training.weight_decay",
-         "training.clip")  # fmt: skip
+         "training.beta1", "training.beta2", "training.clip")  # fmt: skip
 """What of the training is a variant's own; what it is shown and how it is measured never is."""
 
 
@@ -48,6 +48,18 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
         form, own = split(whole.text)
         return form, ordered(own | _given(text, words))
     return form, ordered(_given(text, words))
+
+
+def recorded(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a variant of a manifest set for itself when its run began.
+
+    What a whole network's name stands for may have changed since. Raises `UserError` as `split`.
+    """
+    text, own = variant["text"], variant.get("own")
+    if own is None:
+        return split(text)[1]
+    words = " ".join(f"{name}={_written(value)}" for name, value in own.items())
+    return ordered(_given(text, words))
 
 
 def whole_of(text: str) -> str | None:

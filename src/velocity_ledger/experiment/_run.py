@@ -45,11 +45,12 @@ from velocity_ledger.experiment._match import Matched, with_matches
 from velocity_ledger.experiment._repair import unreadable
 from velocity_ledger.experiment._sample import draw_sample, write_sample
 from velocity_ledger.experiment._start import CONVERTED_FROM, Start, check_start
-from velocity_ledger.experiment._sweep import at_rate, is_swept, run_sweep
+from velocity_ledger.experiment._sweep import is_swept, run_sweep
 from velocity_ledger.experiment._trial import first_line, try_variant
-from velocity_ledger.experiment._trials import best_rate, read_trials
+from velocity_ledger.experiment._trials import at_rate, best_rate, read_trials
 from velocity_ledger.experiment._variants import (
     Variant,
+    as_recorded,
     check_files,
     describe_axes,
     describe_text,
@@ -147,7 +148,8 @@ def run_experiment(
                 _remove(out)
             raise
         config = _with_vocabulary(_configuration(ledger.manifest), corpus)
-        variants = variants_of([v["text"] for v in ledger.manifest["variants"]])
+        records = ledger.manifest["variants"]
+        variants = as_recorded(variants_of([v["text"] for v in records]), records)
         grid = _Grid(config, corpus, ledger, stop_after, say, start)
         signal = grid.sweep(variants, progress, should_stop)
         if signal is not None:
@@ -348,7 +350,8 @@ def _joined(
         return manifest
     sized = _with_vocabulary(joined, corpus)
     texts = [*known, *(v.text for v in given if v.text not in known)]
-    variants, matches = with_matches(variants_of(texts), sized)
+    there = as_recorded(variants_of(texts), manifest["variants"])
+    variants, matches = with_matches(there, sized)
     new = [v for v in variants if v.text not in known]
     _say_matches({k: m for k, m in matches.items() if k not in known}, joined, notify)
     for variant in new:

@@ -16,12 +16,6 @@ from velocity_ledger.training import Data, Progress, TrainingConfig, swept_optim
 _RATE = "training.peak_rate"
 
 
-def at_rate(training: TrainingConfig, rate: float) -> TrainingConfig:
-    """Return a schedule scaled to a peak of `rate`: the final rate stays in proportion."""
-    final = training.final_rate * (rate / training.peak_rate)
-    return dc.replace(training, peak_rate=rate, final_rate=final)
-
-
 def in_small(training: TrainingConfig, steps: int) -> TrainingConfig:
     """Return the schedule of a trial: all of it in `steps`, validated at its end."""
     return dc.replace(
@@ -66,12 +60,13 @@ def run_sweep(
             return signal
         own = own_config(variant)
         training = in_small(own.training, config.sweep.steps)
+        model = GPT(own.model, variant.integrator, rngs=seed)
         run = train(
-            GPT(own.model, variant.integrator, rngs=seed),
+            model,
             data,
             training,
             seed=seed,
-            optimizer=swept_optimizer(training, rate),
+            optimizer=swept_optimizer(training, rate, model.undecayed),
             progress=progress(f"trial {k + 1}/{len(todo)}: {variant.text} at {rate:g}"),
             should_stop=should_stop,
         )

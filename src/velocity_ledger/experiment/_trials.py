@@ -8,6 +8,7 @@ from typing import Any
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _json
+from velocity_ledger.training._config import TrainingConfig
 
 NAME = "sweep.json"
 
@@ -46,6 +47,12 @@ def read_trials(bundle: pathlib.Path) -> list[Trial]:
     if not good:
         raise UserError(f"{path} is damaged: delete it and resume; its trials run anew")
     return trials
+
+
+def at_rate(training: TrainingConfig, rate: float) -> TrainingConfig:
+    """Return a schedule scaled to a peak of `rate`: the final rate stays in proportion."""
+    final = training.final_rate * (rate / training.peak_rate)
+    return dc.replace(training, peak_rate=rate, final_rate=final)
 
 
 def means(trials: Sequence[Trial], variant: str) -> dict[float, float]:

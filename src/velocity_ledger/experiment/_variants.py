@@ -72,6 +72,14 @@ def variants_of(texts: Sequence[str]) -> list[Variant]:
     ]
 
 
+def as_recorded(variants: Sequence[Variant], records: Sequence[Mapping[str, Any]]) -> list[Variant]:
+    """Return the variants with the settings that a manifest's records hold for them."""
+    known = {record["text"]: record for record in records}
+    return [
+        dc.replace(v, own=_own.recorded(known[v.text])) if v.text in known else v for v in variants
+    ]
+
+
 def describe_axes(integrator: Integrator) -> dict[str, str]:
     """Return what an integrator is made of, as texts."""
     if isinstance(integrator, Composition):

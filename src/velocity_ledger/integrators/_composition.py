@@ -142,6 +142,11 @@ class Composition(Integrator):
         return self.momentum.amplifies
 
     @property
+    def per_kind(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether sub-updates of different kinds have memories of their own; the momentum's."""
+        return self.momentum.per_kind
+
+    @property
     def order(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The momentum's, where the geometry adds its steps and they are all scaled alike."""
         h = self.step_scale.uniform

@@ -29,13 +29,15 @@ class Parameter:
     number n through depth) stands in it, or a function of them by these names, `sized` puts their
     numbers. `init` is its initial value: a number for every entry, or a function
     of (key, shape, dtype). There is one copy `per` model, layer or sub-update. A parameter whose
-    gradient is zero by design says why in `zero_gradient`.
+    gradient is zero by design says why in `zero_gradient`. One that weight decay leaves alone has
+    `decays` False.
     """
 
     shape: tuple[int | str | Callable[..., int], ...]
     init: Scalar | Callable[..., Any]
     per: Per = "sub_update"
     zero_gradient: str = ""
+    decays: bool = True
 
     def sized(self, **sizes: int) -> "Parameter":
         """Return the parameter with numbers for the sizes that only a model knows."""
@@ -188,6 +190,9 @@ class Integrator(Value):
 
     amplifies: ClassVar[bool] = False
     """Whether a step can enlarge rounding a hundredfold, so that only float64 compares it."""
+
+    per_kind: ClassVar[bool] = False
+    """Whether sub-updates of different kinds have memories of their own."""
 
     order: ClassVar[int | None] = None
     """The order of accuracy for x' = f(x), all sub-updates sharing one f; None where none is said.

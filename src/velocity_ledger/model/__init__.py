@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from velocity_ledger.model._config import BLOCKS as BLOCKS, ModelConfig as ModelConfig
     from velocity_ledger.model._convert import convert as convert
     from velocity_ledger.model._dropout import dropout as dropout
+    from velocity_ledger.model._flops import flops_per_token as flops_per_token
     from velocity_ledger.model._generate import generate as generate
     from velocity_ledger.model._gpt import GPT as GPT, Hyperparameter as Hyperparameter
     from velocity_ledger.model._keys import PathKeys as PathKeys, fold_in_name as fold_in_name
@@ -35,6 +36,7 @@ __getattr__, __dir__, __all__ = lazy(
         "count_parameters": "_weights",
         "declared_by": "_block",
         "dropout": "_dropout",
+        "flops_per_token": "_flops",
         "fold_in_name": "_keys",
         "generate": "_generate",
         "rotate": "_rotary",

@@ -1,6 +1,7 @@
 """The shape of the GPT, without JAX: the command line reads it for `--help`."""
 
 import dataclasses as dc
+import math
 from typing import Any, Literal, get_args
 
 from velocity_ledger.errors import UserError
@@ -57,6 +58,8 @@ class ModelConfig:
     """Matrices start with std 1/sqrt(fan-in), truncated, or all with std 1/sqrt(width)."""
     scaled_init: bool = False
     """Fields' last matrices start divided by sqrt(2 layers), as GPT-2's."""
+    output_gain: float = 1.0
+    """Fields' last matrices start multiplied by this; hyper-connections' by 1/sqrt(streams)."""
     norm_scaling: bool = False
     """The output of both norms of layer l = 1, 2, ... is divided by sqrt(l)."""
     value_residual: bool = False
@@ -98,6 +101,12 @@ class ModelConfig:
             raise UserError(
                 "norm_scaling takes the place of scaled_init, and both would damp the same layers "
                 "twice: choose one"
+            )
+        if not (self.output_gain > 0 and math.isfinite(self.output_gain)):
+            raise UserError(f"output_gain must be a number above 0, got {self.output_gain}")
+        if self.unit_weights and self.output_gain != 1:
+            raise UserError(
+                "unit_weights sets every length to 1, so output_gain would do nothing: leave it out"
             )
         if self.unit_weights and self.scaled_init:
             raise UserError(
@@ -147,7 +156,8 @@ BLOCKS: dict[str, dict[str, Any]] = {
 Each says every setting, so a set does not depend on what it replaces. Sizes, the heads of keys and
 values and dropout stay the run's own. `gpt` is the published network, `llama` the block of Touvron
 et al. 2023 (arXiv 2302.13971), whose head is untied, too. `ngpt` holds the blocks of nGPT
-(Loshchilov et al. 2024, arXiv 2410.01131); it is whole with the integrator `ngpt-step(radius=1)`
-and without dropout, warm-up and weight decay. Its released code divides the initial output matrices
-by sqrt(2 layers) before it sets their lengths to 1, which leaves nothing of the division.
+(Loshchilov et al. 2024, arXiv 2410.01131); it is whole with the integrator `ngpt-step(radius=1)`,
+without dropout, warm-up and weight decay, under AdamW with betas of .9 and .95. Its released code
+divides the initial output matrices by sqrt(2 layers) before it sets their lengths to 1, which
+leaves nothing of the division.
 """

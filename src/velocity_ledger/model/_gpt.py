@@ -16,6 +16,7 @@ from velocity_ledger.model import _weights
 from velocity_ledger.model._block import Block, declared_by, learned, stack, values
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._dropout import dropout
+from velocity_ledger.model._flops import flops_per_token
 from velocity_ledger.model._keys import PathKeys, fold_in_name
 from velocity_ledger.model._linear import linear
 from velocity_ledger.model._norm import norm
@@ -158,19 +159,26 @@ class GPT(nnx.Module):
         own = self.integrator.project
         return params if own is None else own(params)
 
+    @property
+    def undecayed(self) -> frozenset[str]:
+        """Paths of the parameters that weight decay leaves alone, as `learned.average`.
+
+        These are what the integrator declares so.
+        """
+        declared = self.integrator.parameters(self.config.width)
+        spared = {name for name, parameter in declared.items() if not parameter.decays}
+        if not spared:
+            return frozenset()
+        paths = [path for path, _ in nnx.to_flat_state(nnx.state(self, nnx.Param))]
+        own = [path for path in paths if {"integrator", "learned"} & set(path[:-1])]
+        return frozenset(".".join(map(str, path)) for path in own if path[-1] in spared)
+
     def flops_per_token(self) -> int:
         """Return the operations of the forward pass for one token at full context.
 
         A multiply-add counts as two; norms, activations and the integrator itself are left out.
         """
-        c, integrator = self.config, self.integrator
-        values = c.width * c.key_heads * c.head_size
-        cost = {"attention": 2 * c.width**2 + 2 * values + 2 * c.context * c.width}
-        mlp = (3 if c.activation == "swiglu" else 2) * c.width * c.hidden
-        # A sub-update evaluates its own fields; where one field serves two, it is paid twice.
-        layer = sum(cost.get(kind, mlp) for kind in integrator.splitting.evaluated)
-        once = c.width * c.vocabulary + (values if c.value_residual else 0)
-        return 2 * (c.layers * integrator.evaluations * layer + once)
+        return flops_per_token(self.config, self.integrator)
 
     def integrator_parameters(self) -> dict[str, Float[Array, "n ..."]]:
         """Return what the integrator has learned, by name, in the form `integrate` takes.

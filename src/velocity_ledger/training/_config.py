@@ -21,7 +21,11 @@ class TrainingConfig:
     warmup: int = 200
     """Steps of linear warm-up from 0; shortened, and said so, where the schedule is no longer."""
     weight_decay: float = 0.01
-    """AdamW's decay, on all parameters as in the published run."""
+    """AdamW's decay, on all parameters as in the published run, but what an integrator exempts."""
+    beta1: float = 0.9
+    """AdamW's share of the gradient's mean that is kept a step."""
+    beta2: float = 0.999
+    """AdamW's share of the mean square that is kept a step."""
     clip: float = 1.0
     """Global norm the gradient is clipped to."""
     val_every: int = 250
@@ -51,6 +55,11 @@ class TrainingConfig:
         for name in ("warmup", "val_batches", "weight_decay", "final_rate", "probe_seed"):
             if getattr(self, name) < 0:
                 raise UserError(f"training {name} must not be negative, got {getattr(self, name)}")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise UserError(
+                    f"training {name} must be at least 0 and below 1, got {getattr(self, name)}"
+                )
         for name in ("peak_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise UserError(f"training {name} must be above 0, got {getattr(self, name)}")

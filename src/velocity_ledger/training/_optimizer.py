@@ -34,14 +34,35 @@ def schedule(config: TrainingConfig) -> optax.Schedule:
 
 
 @functools.cache
-def optimizer(config: TrainingConfig) -> optax.GradientTransformation:
-    """Clip by global norm, then AdamW (b1 .9, b2 .999) with its decay on all parameters.
+def optimizer(
+    config: TrainingConfig, undecayed: frozenset[str] = frozenset()
+) -> optax.GradientTransformation:
+    """Clip by global norm, then AdamW (`beta1`, `beta2`) with its decay on all parameters.
 
-    Equal configurations give the same object, so that runs of one grid share their program.
+    Those of the paths `undecayed`, as `blocks.0.integrator.mlp.read`, are left alone by the decay.
+    Equal arguments give the same object, so that runs of one grid share their program.
     """
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
-        optax.adamw(schedule(config), weight_decay=config.weight_decay),
+        _adamw(config, schedule(config), undecayed),
+    )
+
+
+def _adamw(
+    config: TrainingConfig, rate: optax.Schedule, undecayed: frozenset[str]
+) -> optax.GradientTransformation:
+    def decays(params: Any) -> Any:
+        return jax.tree_util.tree_map_with_path(
+            lambda path, _: jax.tree_util.keystr(path, simple=True, separator=".") not in undecayed,
+            params,
+        )
+
+    return optax.adamw(
+        rate,
+        config.beta1,
+        config.beta2,
+        weight_decay=config.weight_decay,
+        mask=decays if undecayed else None,
     )
 
 
@@ -49,12 +70,14 @@ class _Rate(NamedTuple):
     rate: Array
 
 
-def swept_optimizer(config: TrainingConfig, rate: float) -> optax.GradientTransformation:
+def swept_optimizer(
+    config: TrainingConfig, rate: float, undecayed: frozenset[str] = frozenset()
+) -> optax.GradientTransformation:
     """As `optimizer` with its schedule scaled to a peak of `rate`, which its state holds.
 
     Optimizers of one configuration and several rates share their update, and so one program.
     """
-    base = _swept(config)
+    base = _swept(config, undecayed)
 
     def init(params: Any) -> Any:
         of_all: Any = base.init(params)
@@ -64,7 +87,7 @@ def swept_optimizer(config: TrainingConfig, rate: float) -> optax.GradientTransf
 
 
 @functools.cache
-def _swept(config: TrainingConfig) -> optax.GradientTransformation:
+def _swept(config: TrainingConfig, undecayed: frozenset[str]) -> optax.GradientTransformation:
     unit = dc.replace(config, peak_rate=1.0, final_rate=config.final_rate / config.peak_rate)
 
     def scale(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
@@ -73,6 +96,6 @@ def _swept(config: TrainingConfig) -> optax.GradientTransformation:
 
     return optax.chain(
         optax.clip_by_global_norm(config.clip),
-        optax.adamw(schedule(unit), weight_decay=config.weight_decay),
+        _adamw(unit, schedule(unit), undecayed),
         optax.GradientTransformation(lambda params: _Rate(jnp.float32(1.0)), scale),
     )

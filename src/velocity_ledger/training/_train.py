@@ -151,7 +151,9 @@ def train(
     with contextlib.ExitStack() as stack:
         if should_stop is None:
             should_stop = stack.enter_context(stop_signals())
-        loop = _Loop(model, data, config, seed, optimizer or published_optimizer(config), anneal)
+        undecayed = getattr(model, "undecayed", frozenset())
+        rule = optimizer or published_optimizer(config, undecayed)
+        loop = _Loop(model, data, config, seed, rule, anneal)
         loop.stop_after = stop_after
         loop.trackers, loop.progress, loop.on_save = tuple(trackers), shown, on_save
         if folder is not None:
@@ -424,7 +426,7 @@ class _Loop:
     def _restore(self, checkpoints: Checkpoints, step: int) -> None:
         """Take up the run where this checkpoint left it."""
         state = checkpoints.state(step)
-        _check_identity(state["run"], self.identity)
+        _check_identity(state["run"], self.identity, _defaults(self.config, self.model))
         like = {"params": self.params, "optimizer": self.state}
         if state["best_step"] is not None:
             like["best"] = self.params
@@ -542,10 +544,23 @@ def _model_identity(model: Any) -> dict[str, Any]:
     return found if integrator is None else {**found, "integrator": str(integrator)}
 
 
-def _check_identity(saved: dict[str, Any], wanted: dict[str, Any]) -> None:
-    for name in wanted:
-        if saved.get(name) != wanted[name]:
+def _defaults(config: TrainingConfig, model: Any) -> dict[str, Any]:
+    """What a setting was before there was a choice, by the names of an identity."""
+    found: dict[str, Any] = {}
+    for prefix, settings in (("", config), ("model.", getattr(model, "config", None))):
+        if dc.is_dataclass(settings):
+            found |= {f"{prefix}{f.name}": f.default for f in dc.fields(settings)}
+    return json.loads(json.dumps(found, default=str))
+
+
+def _check_identity(
+    saved: dict[str, Any], wanted: dict[str, Any], defaults: dict[str, Any]
+) -> None:
+    # An older version saved fewer names: its runs had what is now the default.
+    for name, value in wanted.items():
+        was = saved.get(name, defaults.get(name))
+        if was != value:
             raise UserError(
-                f"the checkpoint was saved with another {name} ({saved.get(name)}, not "
-                f"{wanted[name]}): resume with the run's own, or choose another folder"
+                f"the checkpoint was saved with another {name} ({was}, not {value}): resume with "
+                "the run's own, or choose another folder"
             )

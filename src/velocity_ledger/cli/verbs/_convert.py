@@ -1,6 +1,8 @@
 """Train a trained cell on as another integrator."""
 
+import contextlib
 import dataclasses as dc
+import io
 import re
 import shlex
 import sys
@@ -23,7 +25,7 @@ class Convert(Computing):
     From the cell's best weights on the run's own text, into a run of one cell. At the start the
     new integrator is the old one: a plain block is a ledger with mu = 0. Over `--over` steps its
     numbers move to those of `--to`; best validation counts from there. `--over 0` changes at once.
-    The optimizer begins anew, with its warm-up; the training's defaults are those of RUN.
+    The optimizer begins anew, with its warm-up; the training's defaults are those of CELL.
 
     For example:
         velocity-ledger convert runs/quick plain/0 --to "ledger(mu=0.9)" --over 200
@@ -105,7 +107,7 @@ class Convert(Computing):
 
 def _recorded(words: Sequence[str]) -> dict[str, Any]:
     """What the run to convert, or with `--resume` the conversion in `--out`, says of options."""
-    from velocity_ledger.experiment._continued import continued
+    from velocity_ledger.experiment._continued import continued, trained, variant_of
     from velocity_ledger.experiment._manifest import (
         NAME,
         config_from_dict,
@@ -126,10 +128,32 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
             "shape": schedule.get("shape", "linear"),
             "begin": schedule.get("start"),
         }
-    run = next(iter(words), "-")
-    if run.startswith("-") or not (Path(run) / NAME).is_file():
+    run, cell = _source(words)
+    if run is None or not (run / NAME).is_file():
         return {}
-    manifest = read_manifest(Path(run))
+    manifest = read_manifest(run)
     if is_imported(manifest):
         return {}
-    return {"training": continued(config_from_dict(manifest["configuration"]).training)}
+    variant = variant_of(manifest, cell)
+    config = (
+        config_from_dict(manifest["configuration"])
+        if variant is None
+        else trained(manifest, variant)
+    )
+    return {"training": continued(config.training)}
+
+
+def _source(words: Sequence[str]) -> tuple[Path | None, str]:
+    """RUN and CELL, also where they follow options."""
+    first = list(words[:2])
+    if len(first) == 2 and not any(word.startswith("-") for word in first):
+        return Path(first[0]), first[1]
+    if {"-h", "--help"} & set(words):
+        return None, ""
+    quiet = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(quiet), contextlib.redirect_stdout(quiet):
+            found = tyro.cli(Convert, args=words)
+    except SystemExit:
+        return None, ""
+    return found.run, found.cell

@@ -18,7 +18,8 @@ class Dynamic(Connection):
         read = A_m + s_a tanh(Z w_m),  mix = (A_r + s_a tanh(Z W_r))^T,  write = B + s_b tanh(Z w_b)
 
     A_m, A_r and B are those of `Static`. w_m and w_b have the width, W_r is [width, n]; all start
-    at 0, so that the start is the static one; s_a and s_b are learned and start at `scale`. The
+    at 0, so that the start is the static one; s_a and s_b are learned and start at `scale`. Weight
+    decay leaves the static ones alone, and these it does not: the paper says no more of it. The
     norm has no gain of its own, which the maps would hold as well.
     Source: hyper-connections, Zhu et al. 2024, arXiv 2409.19606.
     """

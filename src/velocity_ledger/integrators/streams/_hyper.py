@@ -29,8 +29,9 @@ class HyperConnections(Integrator):
     The streams start as n copies of the embedding. The position whose path is measured, and which
     the head reads, is their mean: at the start of the plain connections it moves as the plain
     block's does. The papers sum the streams at the end; the norm before the head does not see the
-    factor n, but for its epsilon. They also divide the initial output projections by sqrt(n),
-    which belongs to the fields and is not done here.
+    factor n, but for its epsilon. Zhu et al. also divide the initial output projections by sqrt(n),
+    which belongs to the fields: for n = 4, `hyper-connections with model.output_gain=0.5`. Of Xie
+    et al. no such division could be confirmed.
 
     Sources: Zhu et al. 2024, arXiv 2409.19606; Xie et al. 2025, arXiv 2512.24880.
     Raises `UserError` for what is no connection or no splitting.

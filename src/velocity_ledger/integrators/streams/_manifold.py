@@ -30,7 +30,8 @@ class Manifold(Connection):
     +`sharpness` for the stream whose turn it is (k mod n) and -`sharpness` for the others in b_m, 0
     in b_w, which writes once, `sharpness` on the diagonal of b_r and 0 beside it. At 8 a stream
     keeps .9990 of itself at every mixing; all biases at 0 mix evenly and let streams that start
-    alike stay alike.
+    alike stay alike. Nor was anything found on weight decay: it takes all of them, the biases
+    towards that start.
     Source: Xie et al. 2025, arXiv 2512.24880. Raises `UserError` for less than one
     iteration.
     """

@@ -13,18 +13,17 @@ class Static(Connection):
 
         read = A_m,  mix = A_r^T,  write = B        A_m = e_(k mod n), A_r = I, B = 1 at the start
 
-    Each is learned as what is added to its start, so that weight decay pulls towards the plain
-    block; the paper exempts them from decay. Source: hyper-connections, Zhu et al. 2024, arXiv
-    2409.19606.
+    Each is learned as what is added to its start. As in the paper, weight decay leaves them alone.
+    Source: hyper-connections, Zhu et al. 2024, arXiv 2409.19606.
     """
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         del width
         n = self.streams
         return {
-            "read": Parameter((n,), 0.0),
-            "mix": Parameter((n, n), 0.0),
-            "write": Parameter((n,), 0.0),
+            "read": Parameter((n,), 0.0, decays=False),
+            "mix": Parameter((n, n), 0.0, decays=False),
+            "write": Parameter((n,), 0.0, decays=False),
         }
 
     def weights(self, streams: Any, ctx: Context) -> Weights:
