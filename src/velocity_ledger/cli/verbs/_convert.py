@@ -111,11 +111,13 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
         config_from_dict,
         is_imported,
         read_manifest,
+        refuse_imported,
     )
 
     out = value_of("--out", words)
     if "--resume" in words and out is not None and (Path(out) / NAME).is_file():
         manifest = read_manifest(Path(out))
+        refuse_imported(manifest, Path(out), "cannot go on: choose another --out, without --resume")
         schedule = manifest.get("converted_from", {}).get("schedule", {})
         config = config_from_dict(manifest["configuration"])
         return {
@@ -126,8 +128,11 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
             "shape": schedule.get("shape", "linear"),
             "begin": schedule.get("start"),
         }
-    run = next(iter(words), "-")
-    if run.startswith("-") or not (Path(run) / NAME).is_file():
+    # RUN may come after options; the value of one is no run, but for --out's.
+    after = zip(["", *words], words, strict=False)
+    runs = [w for was, w in after if was != "--out" and w[:1] not in ("", "-")]
+    run = next((w for w in runs if (Path(w) / NAME).is_file()), None)
+    if run is None:
         return {}
     manifest = read_manifest(Path(run))
     if is_imported(manifest):
