@@ -1,7 +1,7 @@
 """The reference enlarged to what another variant has: parameters, or FLOPs a token."""
 
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _own
@@ -27,13 +27,16 @@ class Matched:
 
 
 def with_matches(
-    variants: Sequence[Variant], config: ExperimentConfig
+    variants: Sequence[Variant], config: ExperimentConfig, done: Collection[str] = ()
 ) -> tuple[list[Variant], dict[str, Matched]]:
     """Return the variants and the enlarged references, and which variant has which as its rival.
 
     `config.model` holds the corpus's vocabulary. The reference is the first variant; it is made
     wider (hidden units in proportion, heads as many) or deeper until it is as near as it gets, and
     then gets some hidden units more or less: steps of width and depth are coarse.
+
+    Those that are `done`, by their text, have been through this: neither they nor their rivals get
+    another one.
 
     Raises `UserError` where no size is near.
     """
@@ -44,6 +47,8 @@ def with_matches(
     own_size = _size(reference, base, config.match)
     found: dict[str, Matched] = {}
     for variant in variants[1:]:
+        if variant.text in done:
+            continue
         wanted = _size(variant, variant.configure(config).model, config.match)
         if abs(wanted - own_size) <= MATCH_TOLERANCE * own_size:
             continue
