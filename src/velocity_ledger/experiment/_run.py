@@ -27,7 +27,7 @@ from velocity_ledger.experiment._describe import (
     forward_flops,
     parameter_count,
 )
-from velocity_ledger.experiment._files import clear_asides, locked, try_folder
+from velocity_ledger.experiment._files import clear_asides, locked, saved, try_folder
 from velocity_ledger.experiment._ledger import Ledger
 from velocity_ledger.experiment._manifest import (
     DONE,
@@ -250,7 +250,8 @@ def _begin(
     _say_matches(matches, config, notify)
     for variant in variants:
         try_variant(variant, variant.configure(sized).model)
-    files = keep_files(out, variants)
+    with saved(out, "run again"):
+        files = keep_files(out, variants)
     session = _session(command)
     manifest = {
         "format": FORMAT,
@@ -270,7 +271,8 @@ def _begin(
         **({} if start is None else {CONVERTED_FROM: start.record}),
     }
     ledger = Ledger(out, manifest)
-    ledger.write()
+    with saved(out, "run again"):
+        ledger.write()
     return ledger, corpus
 
 
@@ -348,12 +350,13 @@ def _joined(
         return manifest
     sized = _with_vocabulary(joined, corpus)
     texts = [*known, *(v.text for v in given if v.text not in known)]
-    variants, matches = with_matches(variants_of(texts), sized)
+    variants, matches = with_matches(variants_of(texts), sized, done=known)
     new = [v for v in variants if v.text not in known]
-    _say_matches({k: m for k, m in matches.items() if k not in known}, joined, notify)
+    _say_matches(matches, joined, notify)
     for variant in new:
         try_variant(variant, variant.configure(sized).model)
-    files = keep_files(out, variants)
+    with saved(out):
+        files = keep_files(out, variants)
     records = [known.get(v.text) or _variant_record(v, sized, matches, files) for v in variants]
     there = {(c["variant"], c["seed"]): c for c in manifest["cells"]}
     cells = [there.get((c["variant"], c["seed"]), c) for c in _cells(variants, joined)]
@@ -387,7 +390,8 @@ def _go_on(
     manifest = _joined(manifest, config, out, variants, corpus, notify)
     sessions = [*manifest.get("sessions", []), session]
     ledger = Ledger(out, manifest | {"sessions": sessions})
-    ledger.write()
+    with saved(out):
+        ledger.write()
     return ledger, corpus
 
 
@@ -465,7 +469,8 @@ class _Grid:
             self.rates[variant.text] = rate
         for record in records:
             record["peak_rate"] = self.rates.get(record["text"], record.get("peak_rate"))
-        self.ledger.write()
+        with saved(out):
+            self.ledger.write()
         return None
 
     def run(
