@@ -33,7 +33,7 @@ def test_a_form_without_settings_is_left_alone():
 
 
 @pytest.mark.parametrize(
-    "text", ["ngpt", "ngpt with model.width=48", "ledger(mu=0.5) with blocks=llama", "adam"]
+    "text", ["ngpt", "ngpt with model.width=48", "ledger(mu=0.5) with blocks=llama", "adamformer"]
 )
 def test_settings_of_its_own_take_no_paper_from_a_variant(text):
     (variant,) = variants_of([text])

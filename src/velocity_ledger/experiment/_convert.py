@@ -75,7 +75,7 @@ def convert_cell(
             "a converted cell keeps its shape, and its training is set by options: write "
             f"{variant.form!r}"
         )
-    if resume and (out / MANIFEST).is_file():
+    if resume and os.path.isfile(out / MANIFEST):
         record, config = _recorded(out, path, cell)
     else:
         record, config = _found(path, cell)

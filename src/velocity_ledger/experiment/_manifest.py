@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import datetime
+import os
 import pathlib
 import re
 import types
@@ -122,8 +123,9 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     version.
     """
     path = folder / NAME
-    if not folder.is_dir():
-        what = "is a file" if folder.exists() else "does not exist"
+    # Unlike pathlib's, these take a name that is too long, or hidden, for one that is not there.
+    if not os.path.isdir(folder):
+        what = "is a file" if os.path.exists(folder) else "does not exist"
         raise UserError(f"{folder} {what}: give the folder of a run")
     try:
         text = path.read_text(encoding="utf-8")

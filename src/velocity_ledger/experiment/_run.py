@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses as dc
+import os
 import pathlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -128,7 +129,7 @@ def run_experiment(
     resume = resume or add
     recorded = _check_out(config, out, variants, resume, add)
     check_start(recorded, start, out)
-    fresh = not out.exists()
+    fresh = not os.path.exists(out)
     try_folder(out)
     say = _once(notify)
     with contextlib.ExitStack() as stack:
@@ -137,13 +138,13 @@ def run_experiment(
         clear_asides(out)
         try:
             if recorded is None:
-                if (out / MANIFEST).exists():
+                if os.path.exists(out / MANIFEST):
                     raise UserError(_exists(out))
                 ledger, corpus = _begin(config, out, variants, list(command), say, start)
             else:
                 ledger, corpus = _go_on(config, out, variants, list(command), say)
         except UserError:
-            if fresh and not (out / MANIFEST).exists():
+            if fresh and not os.path.exists(out / MANIFEST):
                 _remove(out)
             raise
         config = _with_vocabulary(_configuration(ledger.manifest), corpus)
@@ -184,15 +185,15 @@ def _check_out(
     add: bool,
 ) -> dict[str, Any] | None:
     """Return the manifest to go on with, None for a new run."""
-    if out.exists() and not out.is_dir():
+    if os.path.exists(out) and not os.path.isdir(out):
         raise UserError(f"{out} is a file: choose another --out")
     if not resume:
-        if (out / MANIFEST).exists():
+        if os.path.exists(out / MANIFEST):
             raise UserError(_exists(out))
-        if out.exists() and any(not p.name.startswith(".") for p in out.iterdir()):
+        if os.path.exists(out) and any(not p.name.startswith(".") for p in out.iterdir()):
             raise UserError(f"{out} is not empty and holds no run: choose another --out")
         return None
-    if not (out / MANIFEST).exists():
+    if not os.path.exists(out / MANIFEST):
         raise UserError(f"{out} holds no run to resume: leave out --resume or --add to begin one")
     manifest = read_manifest(out)
     refuse_imported(manifest, out, "cannot go on: choose another --out, without --resume")

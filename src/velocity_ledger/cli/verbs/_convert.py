@@ -1,6 +1,7 @@
 """Train a trained cell on as another integrator."""
 
 import dataclasses as dc
+import os
 import re
 import shlex
 import sys
@@ -115,7 +116,7 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
     )
 
     out = value_of("--out", words)
-    if "--resume" in words and out is not None and (Path(out) / NAME).is_file():
+    if "--resume" in words and out is not None and os.path.isfile(Path(out) / NAME):
         manifest = read_manifest(Path(out))
         refuse_imported(manifest, Path(out), "cannot go on: choose another --out, without --resume")
         schedule = manifest.get("converted_from", {}).get("schedule", {})
@@ -131,7 +132,7 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
     # RUN may come after options; the value of one is no run, but for --out's.
     after = zip(["", *words], words, strict=False)
     runs = [w for was, w in after if was != "--out" and w[:1] not in ("", "-")]
-    run = next((w for w in runs if (Path(w) / NAME).is_file()), None)
+    run = next((w for w in runs if os.path.isfile(Path(w) / NAME)), None)
     if run is None:
         return {}
     manifest = read_manifest(Path(run))
