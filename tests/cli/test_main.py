@@ -25,6 +25,13 @@ def _importable(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", paths)
 
 
+def test_a_mistake_of_many_words_is_shown_in_part(capsys):
+    assert main(["cite", "x" * 100_000]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert len(line) < 3000
+    assert line.startswith("velocity-ledger: error: xxx")
+
+
 @pytest.mark.parametrize("words", [["--help"], ["compare", "--help"], ["render"], ["--version"]])
 def test_words_alone_import_nothing_heavy(words):
     code = f"""

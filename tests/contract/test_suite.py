@@ -10,6 +10,7 @@ import pytest
 import velocity_ledger as vl
 from integrators import numpy_reference
 from velocity_ledger.contract import CHECKS, NotDeclared, Subject, title
+from velocity_ledger.contract._suite import run_check
 
 FORMS = tuple(numpy_reference.STATES)
 NAMES = frozenset(vl.names())
@@ -100,3 +101,11 @@ def test_what_is_claimed_is_tried(check, claims):
     (tried,) = [c for c in CHECKS if c.__name__ == check]
     for form in claims:
         tried(subject(form))
+
+
+def test_a_step_that_ends_the_program_is_a_finding():
+    def leaves(subject):
+        raise SystemExit(0)
+
+    found = run_check(leaves, Subject("plain"))
+    assert (found.outcome, found.reason) == ("fails", "SystemExit: 0")

@@ -83,6 +83,14 @@ def test_two_of_one_size_share_a_rival():
     assert {m.text for m in found.values()} == {variants[3].text}
 
 
+def test_what_has_been_matched_gets_no_other_rival():
+    texts = ["plain", "heun", "plain with model.width=20 model.hidden=300", "rk4"]
+    config = ExperimentConfig(model=MODEL, variants=tuple(texts), match="flops")
+    variants, found = with_matches(variants_of(texts), config, done=texts[:3])
+    assert list(found) == ["rk4"]
+    assert [v.text for v in variants] == [*texts, found["rk4"].text]
+
+
 def test_a_size_that_depth_cannot_come_near_is_refused():
     with pytest.raises(UserError, match="match by depth"):
         matched("plain", "ledger with model.width=2 model.hidden=1 model.layers=1",

@@ -7,7 +7,12 @@ import pytest
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import PRESETS, describe, named_variants
 from velocity_ledger.experiment._own import join, split
-from velocity_ledger.experiment._variants import describe_text, variants_of
+from velocity_ledger.experiment._variants import (
+    describe_text,
+    sources_of,
+    sources_of_text,
+    variants_of,
+)
 from velocity_ledger.experiment._wholes import WHOLES
 
 SMOKE = PRESETS["smoke"]
@@ -25,6 +30,35 @@ def test_settings_are_read_and_written_in_one_order():
 
 def test_a_form_without_settings_is_left_alone():
     assert split("./a with b/mine.py:Mine(h=0.5)") == ("./a with b/mine.py:Mine(h=0.5)", {})
+
+
+@pytest.mark.parametrize(
+    "text", ["ngpt", "ngpt with model.width=48", "ledger(mu=0.5) with blocks=llama", "adamformer"]
+)
+def test_settings_of_its_own_take_no_paper_from_a_variant(text):
+    (variant,) = variants_of([text])
+    assert sources_of_text(text) == sources_of(variant) and sources_of(variant)
+
+
+def test_a_file_that_is_gone_has_no_paper():
+    assert sources_of_text("./gone.py:Mine(h=0.5) with model.width=48") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ngpt with", "plain with width", "plain with model.width = 48",
+        "plain with model.layers=2 with model.width=48",
+    ],
+)  # fmt: skip
+def test_settings_written_otherwise_are_said_to_be(text):
+    with pytest.raises(UserError, match=r"settings are written .*model\.width=132"):
+        split(text)
+
+
+def test_a_whole_network_takes_no_arguments():
+    with pytest.raises(UserError, match=r"ngpt is a whole network.*write ngpt"):
+        split("ngpt(mu=0.5)")
 
 
 def test_one_integrator_with_two_settings_is_two_variants():

@@ -1,6 +1,7 @@
 """Learning rates found by short trials, and cells added to a run."""
 
 import dataclasses as dc
+import errno
 import json
 from typing import Any
 
@@ -14,6 +15,7 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import (
     ExperimentConfig,
     SweepConfig,
+    _sweep,
     convert_cell,
     load_cell,
     open_bundle,
@@ -168,6 +170,17 @@ def test_a_sweep_that_was_interrupted_goes_on_where_it_stopped(config, swept, tm
     assert read_trials(out) == read_trials(swept)
     a, b = open_bundle(swept), open_bundle(out)
     assert [c.best_val for c in a.cells] == [c.best_val for c in b.cells]
+
+
+def test_a_sweep_that_cannot_be_written_is_one_line(config, tmp_path, monkeypatch):
+    def full(path, write):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_sweep, "write_aside", full)
+    with pytest.raises(UserError, match=r"no space left on the disk.*--resume"):
+        run(config, tmp_path / "out")
+    # What it had begun can be gone on with.
+    assert open_bundle(tmp_path / "out").cells[0].state == "pending"
 
 
 def test_a_seed_of_the_run_is_refused_as_a_seed_of_the_sweep():

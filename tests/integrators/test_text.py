@@ -200,6 +200,7 @@ def test_what_a_file_does_not_hold(mine, name, word):
         ("import sys; sys.exit(0)", "SystemExit"),
         ("Mine = max", "max is not an integrator|Mine"),
         ("def Mine(): raise RuntimeError('a\\nb')", "cannot be made: RuntimeError: a$"),
+        ("def Mine(): raise SystemExit(0)", "cannot be made: SystemExit: 0$"),
     ],
 )
 def test_a_file_that_does_not_run(tmp_path, source, word):
@@ -207,6 +208,21 @@ def test_a_file_that_does_not_run(tmp_path, source, word):
     path.write_text(textwrap.dedent(source), encoding="utf-8")
     with pytest.raises(vl.UserError, match=word):
         vl.parse(f"{path}:Mine")
+
+
+def test_a_sum_too_long_to_be_shown_is_one_line():
+    with pytest.raises(vl.UserError, match="cannot be read: write name=number"):
+        vl.parse(f"ledger(mu={'+'.join(['1'] * 5000)})")
+
+
+def test_a_folder_of_a_user_who_is_not_here():
+    with pytest.raises(vl.UserError, match="cannot read ~nobody-of-this-name/mine"):
+        vl.parse("~nobody-of-this-name/mine.py:Mine")
+
+
+def test_a_number_that_single_precision_lacks_is_no_finite_number():
+    with pytest.raises(vl.UserError, match="h must be a finite number"):
+        vl.parse("plain(h=1e39)")
 
 
 def test_where_an_integrator_comes_from(mine):

@@ -14,6 +14,8 @@ from velocity_ledger.cli import _interrupts
 from velocity_ledger.cli._interrupts import INTERRUPTED, PROGRAM
 from velocity_ledger.errors import UserError
 
+_LONGEST = 2000  # characters of a mistake's line
+
 
 def run() -> NoReturn:
     """The process of the command: as `main`, with the streams and the memory made ready."""
@@ -70,7 +72,11 @@ def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
 
 
 def _tell(mistake: UserError) -> None:
-    print(f"{PROGRAM}: error: {mistake}", file=sys.stderr)
+    text = str(mistake)
+    if len(text) > _LONGEST:
+        # What was typed stands first, what to do last.
+        text = f"{text[:200]} ... {text[200 - _LONGEST :]}"
+    print(f"{PROGRAM}: error: {text}", file=sys.stderr)
 
 
 def _wants_huge_pages(verb: Any) -> bool:

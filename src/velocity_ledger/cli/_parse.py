@@ -4,6 +4,7 @@ import contextlib
 import dataclasses as dc
 import inspect
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Union
@@ -112,7 +113,7 @@ def _recorded(verb: type[Verb], words: Sequence[str]) -> ExperimentConfig | None
     goes_on = "--resume" in words or "--add" in words
     if not issubclass(verb, Training) or not goes_on or out is None:
         return None
-    if value_of("--preset", words) is not None or not Path(out).is_dir():
+    if value_of("--preset", words) is not None or not os.path.isdir(out):
         return None
     from velocity_ledger.experiment._manifest import (
         config_from_dict,

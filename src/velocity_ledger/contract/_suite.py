@@ -68,7 +68,7 @@ def run_check(check: Check, subject: Subject) -> Finding:
         return Finding(form, name, "not declared", str(reason))
     except Broken as reason:
         return Finding(form, name, "fails", str(reason))
-    except Exception as error:  # a user's own step may raise anything
+    except (Exception, SystemExit) as error:  # a user's own step may raise anything
         return Finding(form, name, "fails", one_line(error))
     return Finding(form, name, "passes")
 

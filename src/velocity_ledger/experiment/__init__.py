@@ -43,7 +43,10 @@ if TYPE_CHECKING:
         summary as summary,
         table as table,
     )
-    from velocity_ledger.experiment._variants import named_variants as named_variants
+    from velocity_ledger.experiment._variants import (
+        named_variants as named_variants,
+        sources_of_text as sources_of_text,
+    )
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
@@ -69,6 +72,7 @@ __getattr__, __dir__, __all__ = lazy(
         "notes": "_summary",
         "open_bundle": "_bundle",
         "run_experiment": "_run",
+        "sources_of_text": "_variants",
         "summary": "_summary",
         "table": "_summary",
         "vocabulary_of": "_load",

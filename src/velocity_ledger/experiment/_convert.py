@@ -73,7 +73,7 @@ def convert_cell(
             "a converted cell keeps its shape, and its training is set by options: write "
             f"{variant.form!r}"
         )
-    if resume and (out / MANIFEST).is_file():
+    if resume and os.path.isfile(out / MANIFEST):
         record, config = _recorded(out, path, cell)
     else:
         record, config = _found(path, cell)
@@ -114,13 +114,19 @@ def _found(path: str | os.PathLike[str], cell: str) -> tuple[dict[str, Any], Exp
     weights = cell_folder(bundle.path, found.slug, found.seed) / _weights.NAME
     model = load_cell(path, found.name)
     metadata = _weights.read_weights(weights)[1]
+    try:
+        step, best = int(metadata["best_step"]), float(metadata["best_val"])
+    except (KeyError, ValueError) as error:
+        raise UserError(
+            f"{weights} does not say which step it is of: restore it, or run the cell again"
+        ) from error
     record = {
         "bundle": str(bundle.path.resolve()),
         "cell": found.name,
         "seed": found.seed,
         "integrator": str(model.integrator),
-        "step": int(metadata["best_step"]),
-        "best_val": float(metadata["best_val"]),
+        "step": step,
+        "best_val": best,
         "sha256": sha256(weights),
     }
     config = trained(bundle.manifest, found.variant)
@@ -135,8 +141,6 @@ def _recorded(
     record = manifest.get(CONVERTED_FROM)
     if record is None:
         raise UserError(f"{out} was not made by convert: choose another --out")
-    if not {"bundle", "cell", "seed", "integrator", "sha256", "schedule"} <= record.keys():
-        raise UserError(f"{out / MANIFEST} is damaged ({CONVERTED_FROM}): restore it")
     if pathlib.Path(path).resolve() != pathlib.Path(record["bundle"]):
         raise UserError(f"{out} was begun from {record['bundle']}, not {path}")
     variant, _, seed = cell.rpartition("/")
@@ -211,6 +215,6 @@ def converted(bundle: Bundle) -> str:
             if before.size:
                 parts.append(f"at most {before.max():.4f} on the way")
             parts.append(f"{losses[arrived][0]:.4f} at step {steps[arrived][0]:,}")
-    if cell.best_val is not None:
+    if cell.best_val is not None and cell.best_step is not None:
         parts.append(f"best {cell.best_val:.4f} at step {cell.best_step:,}")
     return "; ".join(parts)

@@ -41,6 +41,19 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 @contextlib.contextmanager
+def saved(folder: pathlib.Path, then: str = "run again with --resume") -> Iterator[None]:
+    """Turn a failed write of what all cells share into one line that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = "no space left on the disk" if is_disk_full(error) else error.strerror or str(error)
+        raise UserError(
+            f"could not write to {folder} ({what}): what is finished is kept; free some space or "
+            f"mend the folder, then {then}"
+        ) from error
+
+
+@contextlib.contextmanager
 def locked(folder: pathlib.Path) -> Iterator[None]:
     """Hold `folder` for this process; the lock of a process that died is free.
 

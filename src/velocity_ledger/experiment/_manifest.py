@@ -2,6 +2,7 @@
 
 import dataclasses as dc
 import datetime
+import os
 import pathlib
 import re
 import types
@@ -36,6 +37,30 @@ _OPTIONAL: dict[str, type] = {
     "origin": dict,
     "converted_from": dict,
 }
+_OF_VARIANT: dict[str, Any] = {
+    "description": str,
+    "axes": dict,
+    "parameters": int,
+    "flops_per_token_forward": int,
+    "integrator_parameters": int,
+    "sub_updates": int,
+    "peak_rate": float,
+    "own": dict,
+    "match": {"text": str, "size": int, "wanted": int},
+    "file": {"path": str, "copy": str, "sha256": str},
+}
+"""What may be known of a variant."""
+_OF_CONVERSION: dict[str, Any] = {
+    "bundle": str,
+    "cell": str,
+    "seed": int,
+    "integrator": str,
+    "step": int,
+    "best_val": float,
+    "sha256": str,
+    "schedule": {"start": str, "end": str, "steps": int, "shape": str},
+}
+_MOST = 2**63  # of a number that is not damaged
 
 
 @dc.dataclass(frozen=True)
@@ -98,8 +123,9 @@ def read_manifest(folder: pathlib.Path) -> dict[str, Any]:
     version.
     """
     path = folder / NAME
-    if not folder.is_dir():
-        what = "is a file" if folder.exists() else "does not exist"
+    # Unlike pathlib's, these take a name that is too long, or hidden, for one that is not there.
+    if not os.path.isdir(folder):
+        what = "is a file" if os.path.exists(folder) else "does not exist"
         raise UserError(f"{folder} {what}: give the folder of a run")
     try:
         text = path.read_text(encoding="utf-8")
@@ -141,7 +167,9 @@ def _check_parts(manifest: dict[str, Any], folder: pathlib.Path) -> None:
     texts = [v["text"] for v in variants if _is_variant(v)]
     characters, size = vocabulary.get("characters"), vocabulary.get("size")
     text_size = manifest["corpus"].get("characters")
+    start = manifest.get("converted_from")
     whole = {
+        "converted_from": start is None or (_is_like(start, _OF_CONVERSION) and len(cells) == 1),
         "variants": len(texts) == len(variants) == len(set(texts))
         and all(cell.variant in texts for cell in cells),
         "vocabulary": characters is size is None
@@ -186,22 +214,23 @@ def refuse_imported(manifest: dict[str, Any], folder: pathlib.Path, lacks: str) 
         raise UserError(f"{folder} was imported from files and {lacks}")
 
 
-_ABOUT = (("description", str), ("parameters", int), ("peak_rate", (int, float)), ("own", dict))
-
-
 def _is_variant(record: Any) -> bool:
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         return False
-    axes, about = record.get("axes"), _ABOUT
-    if any(record.get(name) is not None and not _is_a(record[name], kind) for name, kind in about):
-        return False
-    if not (axes is None or (isinstance(axes, dict) and all(_is_a(v, str) for v in axes.values()))):
-        return False
-    file = record.get("file")
-    if file is None:
-        return True
-    names = ("path", "copy", "sha256")
-    return isinstance(file, dict) and all(isinstance(file.get(name), str) for name in names)
+    known = {name: record[name] for name in _OF_VARIANT if record.get(name) is not None}
+    match = known.get("match")
+    return (
+        all(_is_like(value, _OF_VARIANT[name]) for name, value in known.items())
+        and all(_is_a(axis, str) for axis in known.get("axes", {}).values())
+        and (match is None or min(match["size"], match["wanted"]) > 0)
+    )
+
+
+def _is_like(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind, a record's fields each of theirs; whole numbers are numbers."""
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(_is_like(value.get(k), v) for k, v in kind.items())
+    return _is_a(value, kind) or (kind is float and _is_a(value, int))
 
 
 def cell_records(manifest: dict[str, Any], folder: pathlib.Path | str = "") -> list[CellRecord]:
@@ -298,5 +327,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
 
 
 def _is_a(value: Any, kind: Any) -> bool:
-    """As `isinstance`, but that a truth value is no number."""
+    """As `isinstance`, but that a truth value is no number, nor one that no float comes near."""
+    if isinstance(value, int) and not -_MOST < value < _MOST:
+        return False
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -1,7 +1,7 @@
 """The reference enlarged to what another variant has: parameters, or FLOPs a token."""
 
 import dataclasses as dc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from velocity_ledger.errors import UserError
@@ -29,7 +29,7 @@ class Matched:
 
 
 def with_matches(
-    variants: Sequence[Variant], config: ExperimentConfig
+    variants: Sequence[Variant], config: ExperimentConfig, done: Collection[str] = ()
 ) -> tuple[list[Variant], dict[str, Matched]]:
     """Return the variants and the enlarged references, and which variant has which as its rival.
 
@@ -37,6 +37,9 @@ def with_matches(
     wider (hidden units in proportion, heads as many) or deeper, or less so, until it is as near as
     it gets, and then gets some hidden units more or less: steps of width and depth are coarse. The
     reference in another size, as an earlier match made it, has no rival.
+
+    Those that are `done`, by their text, have been through this: neither they nor their rivals get
+    another one.
 
     Raises `UserError` where no size is near.
     """
@@ -47,7 +50,7 @@ def with_matches(
     own_size = _size(reference, base, config.match)
     found: dict[str, Matched] = {}
     for variant in variants[1:]:
-        if _is_another_size(variant, reference):
+        if variant.text in done or _is_another_size(variant, reference):
             continue
         wanted = _size(variant, variant.configure(config).model, config.match)
         if abs(wanted - own_size) <= MATCH_TOLERANCE * own_size:

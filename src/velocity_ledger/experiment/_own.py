@@ -14,6 +14,7 @@ from velocity_ledger.model._config import BLOCKS, ModelConfig
 from velocity_ledger.training._config import TrainingConfig
 
 _FORM = re.compile(r"^(?P<form>.*)\s+with\s+(?P<own>[A-Za-z_.]+=.*)$", re.DOTALL)
+_MEANT = re.compile(r"\swith(\s[^/:]*)?$")  # and no folder of that name
 _NOT_ONES_OWN = {"model.vocabulary", "model.context"}
 """What decides which tokens are predicted, from how many others."""
 _RULE = ("training.peak_rate", "training.final_rate", "training.warmup", "training.weight_decay",
@@ -43,6 +44,17 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
     """
     match = _FORM.match(text)
     form, words = (text, "") if match is None else (match["form"], match["own"])
+    if _MEANT.search(form):
+        raise UserError(
+            f"{text!r}: settings are written once, after `with`, as model.width=132 and without "
+            "spaces around ="
+        )
+    name, bracket, _ = form.strip().partition("(")
+    if bracket and name.strip() in WHOLES:
+        raise UserError(
+            f"{name.strip()} is a whole network and takes no arguments: write {name.strip()}, or "
+            f"{name.strip()} with model.width=132"
+        )
     whole = WHOLES.get(form.strip())
     if whole is not None:
         form, own = split(whole.text)

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses as dc
+import os
 import pathlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,7 @@ from velocity_ledger.experiment._describe import (
     forward_flops,
     parameter_count,
 )
-from velocity_ledger.experiment._files import clear_asides, locked, try_folder
+from velocity_ledger.experiment._files import clear_asides, locked, saved, try_folder
 from velocity_ledger.experiment._ledger import Ledger
 from velocity_ledger.experiment._manifest import (
     DONE,
@@ -129,7 +130,7 @@ def run_experiment(
     resume = resume or add
     recorded = _check_out(config, out, variants, resume, add)
     check_start(recorded, start, out)
-    fresh = not out.exists()
+    fresh = not os.path.exists(out)
     try_folder(out)
     say = _once(notify)
     with contextlib.ExitStack() as stack:
@@ -138,13 +139,13 @@ def run_experiment(
         clear_asides(out)
         try:
             if recorded is None:
-                if (out / MANIFEST).exists():
+                if os.path.exists(out / MANIFEST):
                     raise UserError(_exists(out))
                 ledger, corpus = _begin(config, out, variants, list(command), say, start)
             else:
                 ledger, corpus = _go_on(config, out, variants, list(command), say)
         except UserError:
-            if fresh and not (out / MANIFEST).exists():
+            if fresh and not os.path.exists(out / MANIFEST):
                 _remove(out)
             raise
         config = _with_vocabulary(_configuration(ledger.manifest), corpus)
@@ -186,15 +187,15 @@ def _check_out(
     add: bool,
 ) -> dict[str, Any] | None:
     """Return the manifest to go on with, None for a new run."""
-    if out.exists() and not out.is_dir():
+    if os.path.exists(out) and not os.path.isdir(out):
         raise UserError(f"{out} is a file: choose another --out")
     if not resume:
-        if (out / MANIFEST).exists():
+        if os.path.exists(out / MANIFEST):
             raise UserError(_exists(out))
-        if out.exists() and any(not p.name.startswith(".") for p in out.iterdir()):
+        if os.path.exists(out) and any(not p.name.startswith(".") for p in out.iterdir()):
             raise UserError(f"{out} is not empty and holds no run: choose another --out")
         return None
-    if not (out / MANIFEST).exists():
+    if not os.path.exists(out / MANIFEST):
         raise UserError(f"{out} holds no run to resume: leave out --resume or --add to begin one")
     manifest = read_manifest(out)
     refuse_imported(manifest, out, "cannot go on: choose another --out, without --resume")
@@ -252,7 +253,8 @@ def _begin(
     _say_matches(matches, config, notify)
     for variant in variants:
         try_variant(variant, variant.configure(sized).model)
-    files = keep_files(out, variants)
+    with saved(out, "run again"):
+        files = keep_files(out, variants)
     session = _session(command)
     manifest = {
         "format": FORMAT,
@@ -272,7 +274,8 @@ def _begin(
         **({} if start is None else {CONVERTED_FROM: start.record}),
     }
     ledger = Ledger(out, manifest)
-    ledger.write()
+    with saved(out, "run again"):
+        ledger.write()
     return ledger, corpus
 
 
@@ -351,12 +354,13 @@ def _joined(
     sized = _with_vocabulary(joined, corpus)
     texts = [*known, *(v.text for v in given if v.text not in known)]
     there = as_recorded(variants_of(texts), manifest["variants"])
-    variants, matches = with_matches(there, sized)
+    variants, matches = with_matches(there, sized, done=known)
     new = [v for v in variants if v.text not in known]
-    _say_matches({k: m for k, m in matches.items() if k not in known}, joined, notify)
+    _say_matches(matches, joined, notify)
     for variant in new:
         try_variant(variant, variant.configure(sized).model)
-    files = keep_files(out, variants)
+    with saved(out):
+        files = keep_files(out, variants)
     records = [known.get(v.text) or _variant_record(v, sized, matches, files) for v in variants]
     there = {(c["variant"], c["seed"]): c for c in manifest["cells"]}
     cells = [there.get((c["variant"], c["seed"]), c) for c in _cells(variants, joined)]
@@ -390,7 +394,8 @@ def _go_on(
     manifest = _joined(manifest, config, out, variants, corpus, notify)
     sessions = [*manifest.get("sessions", []), session]
     ledger = Ledger(out, manifest | {"sessions": sessions})
-    ledger.write()
+    with saved(out):
+        ledger.write()
     return ledger, corpus
 
 
@@ -468,7 +473,8 @@ class _Grid:
             self.rates[variant.text] = rate
         for record in records:
             record["peak_rate"] = self.rates.get(record["text"], record.get("peak_rate"))
-        self.ledger.write()
+        with saved(out):
+            self.ledger.write()
         return None
 
     def run(

@@ -8,6 +8,7 @@ from typing import Any
 from velocity_ledger.corpus import Corpus
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment import _weights
+from velocity_ledger.experiment._files import saved
 from velocity_ledger.model import GPT, ModelConfig
 from velocity_ledger.training import Anneal
 
@@ -32,7 +33,9 @@ class Start:
         """Return the model that the cell begins with, its weights from a copy in its own folder."""
         path = folder / NAME
         if not path.exists():
-            _weights.write_weights(path, self.weights(), {CONVERTED_FROM: self.record})
+            weights = self.weights()
+            with saved(folder):
+                _weights.write_weights(path, weights, {CONVERTED_FROM: self.record})
         model = GPT(config, self.anneal.start, rngs=seed)
         model.import_weights(_weights.read_weights(path)[0])
         return model

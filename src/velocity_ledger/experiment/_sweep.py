@@ -7,7 +7,7 @@ from typing import Any
 
 from velocity_ledger.experiment import _json
 from velocity_ledger.experiment._config import ExperimentConfig
-from velocity_ledger.experiment._files import write_aside
+from velocity_ledger.experiment._files import saved, write_aside
 from velocity_ledger.experiment._trials import NAME, Trial, read_trials
 from velocity_ledger.experiment._variants import Variant
 from velocity_ledger.model import GPT
@@ -74,7 +74,8 @@ def run_sweep(
             return run.signal
         val = float(run.history.val_loss[-1]) if run.reason == "finished" else None
         trials.append(Trial(variant.text, rate, seed, val))
-        _write(bundle, config, trials)
+        with saved(bundle):
+            _write(bundle, config, trials)
     return None
 
 

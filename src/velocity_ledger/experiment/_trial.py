@@ -38,7 +38,7 @@ def try_variant(variant: Variant, config: ModelConfig) -> None:
         )
     except _BreachError as breach:
         raise UserError(f"{variant.text} is no integrator: {breach}; {_mend(variant)}") from breach
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if variant.file is None:
             raise
         reason = first_line(error)

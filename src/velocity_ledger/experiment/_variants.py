@@ -110,6 +110,19 @@ def sources_of(variant: Variant) -> tuple[str, ...]:
     return () if variant.name is None else integrators.sources(variant.name)
 
 
+def sources_of_text(text: str) -> tuple[str, ...]:
+    """Return the same by a variant's text form alone, whatever became of a user's own file.
+
+    A whole network's papers are those of its integrator.
+    """
+    try:
+        form, _ = _own.split(text)
+    except UserError:  # of another version, or imported
+        form = text
+    name = form.partition("(")[0].strip()
+    return integrators.sources(name) if name in integrators.names() else ()
+
+
 def reductions_of(variant: Variant) -> tuple[Reduction, ...]:
     """Return what a variant says that it equals at the edge of its arguments."""
     named = () if variant.name is None else integrators.reductions(variant.name)

@@ -89,7 +89,7 @@ _PARTS: dict[str, type[Value]] = {
     "right_root": RightRoot,
 }
 _PROBES = (0.37109375, 1.37109375)  # of any dtype, and no default
-_LARGE = 1e300  # also where a whole number is no float any more
+_LARGE = 3e38  # beyond it single precision has no number
 _FORM = re.compile(r"^\s*(?:(?P<path>.+\.py):)?(?P<name>[A-Za-z_][\w-]*)\s*(?P<call>\(.*\))?\s*$")
 
 
@@ -196,7 +196,11 @@ def _literal(form: str, node: ast.expr) -> Any:
         return value
     if isinstance(value, tuple) and all(map(_is_number, value)):
         return value
-    raise UserError(f"{form!r} holds {ast.unparse(node)!r}, which is no number, true or false")
+    try:
+        said = ast.unparse(node)
+    except RecursionError:
+        raise UserError(_unreadable(form)) from None
+    raise UserError(f"{form!r} holds {said!r}, which is no number, true or false")
 
 
 def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -> Any:
@@ -217,7 +221,7 @@ def _call(build: Any, name: str, positional: list[Any], given: dict[str, Any]) -
         return build(**{k: _as(v, takes[k][1]) for k, v in given.items()})
     except UserError:
         raise
-    except Exception as error:  # a user's own function or class may raise anything
+    except (Exception, SystemExit) as error:  # a user's own function or class may raise anything
         reason = (str(error).strip().splitlines() or [""])[0]
         raise UserError(f"{name} cannot be made: {type(error).__name__}: {reason}") from error
 

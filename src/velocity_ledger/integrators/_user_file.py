@@ -49,11 +49,13 @@ def source_of(integrator: Integrator) -> Path | None:
 
 
 def _module(path: str) -> ModuleType:
-    file = Path(path).expanduser()
     try:
+        file = Path(path).expanduser()
         source = file.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+    except (RuntimeError, ValueError) as error:  # no such user; no such characters in a path
+        raise UserError(f"cannot read {path}: {error}") from None
     # Named by place and content: an edited file is another module, an unedited one the same.
     digest = hashlib.sha256(str(file.resolve()).encode() + b"\0" + source).hexdigest()[:16]
     name = f"velocity_ledger_user_{digest}"

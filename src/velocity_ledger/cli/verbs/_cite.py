@@ -25,15 +25,13 @@ class Cite(Verb):
         del command
         import sys
 
-        from velocity_ledger.experiment import open_bundle
-        from velocity_ledger.integrators import names, sources
+        from velocity_ledger.experiment import open_bundle, sources_of_text
 
         found: dict[str, None] = {}
         for variant in open_bundle(self.run).variants:
-            name = variant["text"].partition("(")[0]
-            if name in names() and sources(name):
-                found |= dict.fromkeys(sources(name))
-            else:
+            sources = sources_of_text(variant["text"])
+            found |= dict.fromkeys(sources)
+            if not sources:
                 print(f"{variant['text']}: no paper is known", file=sys.stderr)
         print("\n\n".join(found))
         return 0

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses as dc
 import io
+import os
 import re
 import shlex
 import sys
@@ -113,11 +114,13 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
         config_from_dict,
         is_imported,
         read_manifest,
+        refuse_imported,
     )
 
     out = value_of("--out", words)
-    if "--resume" in words and out is not None and (Path(out) / NAME).is_file():
+    if "--resume" in words and out is not None and os.path.isfile(Path(out) / NAME):
         manifest = read_manifest(Path(out))
+        refuse_imported(manifest, Path(out), "cannot go on: choose another --out, without --resume")
         schedule = manifest.get("converted_from", {}).get("schedule", {})
         config = config_from_dict(manifest["configuration"])
         return {
@@ -129,7 +132,7 @@ def _recorded(words: Sequence[str]) -> dict[str, Any]:
             "begin": schedule.get("start"),
         }
     run, cell = _source(words)
-    if run is None or not (run / NAME).is_file():
+    if run is None or not os.path.isfile(run / NAME):
         return {}
     manifest = read_manifest(run)
     if is_imported(manifest):
