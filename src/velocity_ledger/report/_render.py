@@ -51,9 +51,10 @@ def render(
         imported = bundle.config is None
         mend = "import the arrays too" if imported else "train first, then render"
         raise UserError(f"{bundle_path} holds no measurements to draw: {mend}")
-    drawn = figures(bundle) if still else {}
     folder = Path(out) if out is not None else bundle.path / FIGURES
+    # Drawing takes long.
     try_folder(folder)
+    drawn = figures(bundle) if still else {}
     written = []
     with style():
         for name, figure in drawn.items():
