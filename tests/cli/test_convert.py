@@ -56,7 +56,7 @@ def test_the_training_is_that_of_the_run_wherever_it_stands(run):
     options = parse(["convert", "--to", "ledger", "--out", "risen", "--over", "2", run, "plain/1"])
     assert isinstance(options, Convert)
     assert (str(options.run), options.cell) == (run, "plain/1")
-    assert (options.training.steps, options.training.batch) == (4, 2)
+    assert (options.training.steps, options.training.batch) == (4, 4)
 
 
 @pytest.mark.parametrize(
