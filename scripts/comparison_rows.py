@@ -27,11 +27,18 @@ def command(config: Any) -> str:
     words = ["velocity-ledger", "compare", "--preset", "quick", "--variants", *config.variants]
     words += ["--match", config.match, "--sweep.rates", *(f"{r:g}" for r in config.sweep.rates)]
     words += ["--sweep.steps", str(config.sweep.steps), "--seeds", *map(str, config.seeds)]
-    return shlex.join([*words, "--out", "runs/many"])
+    return " ".join(map(_quoted, [*words, "--out", "runs/many"]))
 
 
-def main(path: str) -> int:
+def _quoted(word: str) -> str:
+    """As one would type it: text forms have single quotes, and nothing that a shell expands."""
+    plain = shlex.quote(word)
+    return f'"{word}"' if "'" in word and not set(word) & set('"$`!\\') else plain
+
+
+def main(path: str, beyond: str | None = None) -> int:
     from velocity_ledger.experiment import notes, open_bundle, summary
+    from velocity_ledger.experiment._trials import read_trials
 
     bundle = open_bundle(path)
     if bundle.config is None:
@@ -47,8 +54,11 @@ def main(path: str) -> int:
         * bundle.config.training.batch
         * bundle.config.model.context,
         "rows": [dc.asdict(row) for row in summary(bundle)],
+        "trials": [dc.asdict(trial) for trial in read_trials(bundle.path)],
         "notes": notes(bundle),
     }
+    if beyond is not None:
+        found["beyond"] = [dc.asdict(trial) for trial in read_trials(Path(beyond))]
     text = json.dumps(found, indent=1, allow_nan=False)
     TARGET.write_text(text + "\n", encoding="utf-8")
     print(f"{TARGET.relative_to(ROOT)}: {len(found['rows'])} variants")
@@ -56,6 +66,6 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         raise SystemExit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -38,9 +38,18 @@ def comparison() -> str:
                 for r in rows
             ],
         ),
-        "\n".join(f"- {note}" for note in found["notes"]),
+        "\n".join(f"- {note}" for note in [*found["notes"], *_beyond(found)]),
     ]  # fmt: skip
     return "\n\n".join(parts)
+
+
+def _beyond(found: dict[str, Any]) -> list[str]:
+    trials = found.get("beyond", [])
+    if not trials:
+        return []
+    told = (f"{t['variant']} at {t['rate']:g}: {t['val']:.4f}" for t in trials)
+    where = "Beyond the sweep's edge, trials of the same length in a run of their own"
+    return [f"{where}: {', '.join(told)}."]
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

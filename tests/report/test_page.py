@@ -65,6 +65,19 @@ def test_the_verdict_has_the_numbers_of_the_summary(bundle_of):
     assert f"{number(rows[1].turning_angle, 1)}°" in words["headline"]
 
 
+def test_of_many_variants_the_first_and_the_ends_are_told(bundle_of):
+    texts = ("plain", *(f"ledger(mu={mu})" for mu in (0.5, 0.6, 0.7, 0.8, 0.9)))
+    path = bundle_of(texts, (0, 1))
+    words, rows = said(path), summary(open_bundle(path))
+    assert "The table has each variant" in words["Quality"]
+    assert not any(f" for {row.variant} [" in words["Quality"] for row in rows)
+    turns = sorted((row.turning_angle or 0.0, row.variant) for row in rows)
+    (low, least), (high, most) = turns[0], turns[-1]
+    ends = f"goes from {number(low, 1)}° for {least} to {number(high, 1)}° for {most}."
+    assert f"turns by {number(rows[0].turning_angle, 1)}° for plain; it {ends}" in words["Path"]
+    assert "The table has the others." in words["Null model"]
+
+
 def test_an_interval_that_spans_zero_shows_no_difference(bundle_of):
     path = bundle_of(("plain", "ledger", "ngpt-lite"))
 

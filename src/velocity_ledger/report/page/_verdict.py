@@ -9,6 +9,9 @@ from velocity_ledger.experiment import Bundle, Row, no_ranking, summary
 from velocity_ledger.report.page._numbers import bounds, listed, number, signed
 from velocity_ledger.report.page._paths import Measured
 
+_FEW = 5
+"""Of more variants, sentences name the first and the ends; the table has all."""
+
 
 @dc.dataclass(frozen=True)
 class Verdict:
@@ -94,6 +97,15 @@ def _join(parts: Sequence[str | Markup]) -> Markup:
     return Markup("{} and {}").format(Markup(", ").join(words[:-1]), words[-1])
 
 
+def _range(values: Sequence[tuple[float, Markup]]) -> Markup:
+    """All of few; of many the first one and the ends."""
+    texts = [text for _, text in values]
+    if len(values) <= _FEW:
+        return _join(texts)
+    ordered = [text for _, text in sorted(values, key=lambda value: value[0])]
+    return Markup("{}; it goes from {} to {}").format(texts[0], ordered[0], ordered[-1])
+
+
 def _sentences(parts: Sequence[str | Markup]) -> Markup:
     return Markup(" ").join(part for part in parts if part)
 
@@ -105,12 +117,19 @@ def _quality(bundle: Bundle, rows: Sequence[Row]) -> Markup:
     said: list[str | Markup] = []
     paired = [r for r in rows[1:] if r.difference is not None]
     if paired:
-        said.append(
+        first = _name(rows[0].variant)
+        told = (
             Markup(
                 "Against {} at the same seed, the best validation loss is, in nats per character, "
                 "{}."
-            ).format(_name(rows[0].variant), _join([_difference(r) for r in paired]))
+            ).format(first, _join([_difference(r) for r in paired]))
+            if len(paired) < _FEW
+            else Markup(
+                "The table has each variant’s best validation loss minus that of {} at the same "
+                "seed, in nats per character."
+            ).format(first)
         )
+        said.append(told)
         said += _weight(paired)
         counts = [r.difference.n for r in paired if r.difference is not None]
         unfit = no_ranking(bundle, counts)
@@ -213,29 +232,31 @@ def _path(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Markup
         share = ""
         if row.variant != reference and own is not None and own.mean.mean > 0 and _alike(m, own):
             share = f" ({number(m.mean.mean / own.mean.mean, 2)} of that)"
-        lengths.append(
-            Markup("<b>{}</b> for {}{}").format(number(m.mean.mean, 1), _named(row), share)
-        )
+        told = Markup("<b>{}</b> for {}{}").format(number(m.mean.mean, 1), _named(row), share)
+        lengths.append((m.mean.mean, told))
     if lengths:
         counts = sorted({m.mean.n for m in by.values()})
         where = "On one seed" if counts == [1] else f"Over {listed([str(n) for n in counts])} seeds"
         words = Markup("{} the mean path length through depth is {}.")
-        said.append(words.format(where, _join(lengths)))
+        said.append(words.format(where, _range(lengths)))
     for name, words in (
         ("turning_angle", "Between one step and the next it turns by {}."),
         ("straightness", "Straightness, chord over path, is {}."),
     ):
         values = [
-            Markup("<b>{}{}</b> for {}").format(
-                number(m.mean.mean, m.quantity.digits),
-                "°" if name == "turning_angle" else "",
-                _named(row),
+            (
+                m.mean.mean,
+                Markup("<b>{}{}</b> for {}").format(
+                    number(m.mean.mean, m.quantity.digits),
+                    "°" if name == "turning_angle" else "",
+                    _named(row),
+                ),
             )
             for row in rows
             if (m := by.get((row.variant, name))) is not None
         ]
         if values:
-            said.append(Markup(words).format(_join(values)))
+            said.append(Markup(words).format(_range(values)))
     if not said:
         return Markup("No path has been measured yet.")
     steps = {r.variant: r.checkpoint for r in rows if (r.variant, "path_length") in by}
@@ -284,11 +305,12 @@ def _nulls(rows: Sequence[Row], by: Mapping[tuple[str, str], Measured]) -> Marku
         if words:
             parts.append(Markup("{}: {}").format(_named(row), Markup(", ").join(words)))
     if parts:
+        rest = " The table has the others." if len(parts) > _FEW else ""
         return Markup(
             "An update has a path of its own, whatever it learned: the null model runs the same "
             "update over unrelated (mutually orthogonal) increments of the measured lengths. "
-            "Beside it, {}."
-        ).format(Markup("; ").join(parts))
+            "Beside it, {}.{}"
+        ).format(Markup("; ").join(parts[:2] if rest else parts), rest)
     if by:
         return Markup(
             "This bundle holds no null model, so it cannot be said how much of these paths is the "
