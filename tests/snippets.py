@@ -1,8 +1,11 @@
 """What Markdown shows as code: Python blocks, and the commands of shell blocks."""
 
+import importlib
 import pathlib
 import re
 import shlex
+import sys
+from types import ModuleType
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -48,3 +51,12 @@ def check_command(command: str) -> None:
 
         assert program == "velocity-ledger", command
         assert parse(words) is not None
+
+
+def script(name: str) -> ModuleType:
+    """A module of the scripts that make the documentation."""
+    folder = str(ROOT / "scripts")
+    # Behind the package, whose name one of the scripts has too.
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)

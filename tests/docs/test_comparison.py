@@ -39,6 +39,12 @@ def test_the_gain_of_the_filter_is_not_what_gains():
     control = minus_plain("damped-euler")
     assert holds_zero(control)
     assert control["mean"] > minus_plain("ledger")["mean"] / 3
+    assert control["low"] > minus_plain("ledger")["high"]
+
+
+def test_what_is_published_as_better_does_not_show_here():
+    for name in ("yuriiformer(velocity='tokens')", "tmmformer"):
+        assert holds_zero(minus_plain(name))
 
 
 def test_training_adds_straightness_and_not_shortness():

@@ -1,9 +1,7 @@
 """The pages of the integrators are made from the registry."""
 
-import importlib.util
 import json
 import re
-import sys
 
 import pytest
 
@@ -16,14 +14,7 @@ PAGES = snippets.ROOT / "docs" / "integrators"
 
 @pytest.fixture(scope="module")
 def made():
-    path = snippets.ROOT / "scripts" / "docs_entries.py"
-    spec = importlib.util.spec_from_file_location("docs_entries", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["docs_entries"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["docs_entries"]
+    return snippets.script("docs_entries")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Below a program stands what it printed, and nothing else."""
 
-import importlib.util
-
 import pytest
 
 import snippets
@@ -12,12 +10,7 @@ MARK = "\n<!-- prints -->\n"
 
 @pytest.fixture(scope="module")
 def printed():
-    path = snippets.ROOT / "scripts" / "docs_prints.py"
-    spec = importlib.util.spec_from_file_location("docs_prints", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.printed
+    return snippets.script("docs_prints").printed
 
 
 def test_a_mark_becomes_what_the_block_above_it_wrote(printed):

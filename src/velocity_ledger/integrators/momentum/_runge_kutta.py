@@ -8,11 +8,12 @@ from velocity_ledger.integrators.momentum._base import Impulse, Momentum
 
 
 class Staged(Momentum):
-    """Several evaluations within one sub-update, nothing kept between two; h is their step."""
+    """Several evaluations within one sub-update, nothing kept between two; `h` is their step.
+
+    A field of each rule's own, so that it may stand behind others.
+    """
 
     remembers: ClassVar[bool] = False
-
-    h: Scalar = 1.0
 
     @property
     def ahead(self) -> bool:
@@ -20,7 +21,7 @@ class Staged(Momentum):
 
     @property
     def inner_step(self) -> Any:
-        return self.h
+        return self.h  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Heun(Staged):
@@ -33,6 +34,8 @@ class Heun(Staged):
     """
 
     evaluations: ClassVar[int] = 2
+
+    h: Scalar = 1.0
 
     def order(self, h: Any) -> int | None:
         # The fields ahead are where the step will lead only if it is scaled by the same h.
@@ -57,6 +60,8 @@ class RungeKutta4(Staged):
     """
 
     evaluations: ClassVar[int] = 4
+
+    h: Scalar = 1.0
 
     def order(self, h: Any) -> int | None:
         # The fields ahead are where the step will lead only if it is scaled by the same h.

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from velocity_ledger.integrators._contract import Context, Field, Parameter, scalar
+from velocity_ledger.integrators._value import Scalar
 from velocity_ledger.integrators.coefficient import Learned, Number, declare, evaluate
 from velocity_ledger.integrators.momentum._base import Impulse
 from velocity_ledger.integrators.momentum._runge_kutta import Staged
@@ -25,6 +26,7 @@ class TwoStage(Staged):
 
     first: Number = Learned(1.0, "identity")
     second: Number = Learned(1.0, "identity")
+    h: Scalar = 1.0
 
     def order(self, h: Any) -> int | None:
         """2 where both halves are fixed, as Heun's are."""
@@ -55,6 +57,8 @@ class GatedTwoStage(Staged):
     """
 
     evaluations: ClassVar[int] = 2
+
+    h: Scalar = 1.0
 
     def parameters(self, width: int) -> dict[str, Parameter]:
         return {
