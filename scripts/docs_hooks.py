@@ -213,11 +213,7 @@ def _block_costs() -> str:
     hints = typing.get_type_hints(ModelConfig)
     texts = ["plain"]
     for field in _block_settings():
-        choices = [c for c in typing.get_args(hints[field.name]) if c != field.default]
-        other = not field.default if hints[field.name] is bool else choices[0]
-        if field.name == "kv_heads":
-            other = 1
-        texts.append(f"plain with model.{field.name}={_word(other)}")
+        texts.append(f"plain with model.{field.name}={_word(_other(field, hints[field.name]))}")
     texts += [f"plain with blocks={name}" for name in BLOCKS if name != "gpt"] + ["ngpt"]
     rows = describe(dc.replace(PRESETS["paper"], variants=tuple(texts)))
     plain = rows[0]
@@ -228,6 +224,17 @@ def _block_costs() -> str:
         cells = [f"{row['parameters']:,}", f"{more:+,}" if more else "", f"{cost:.2f} x"]
         lines.append(f"| `{row['variant']}` | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _other(field: dc.Field[Any], hint: Any) -> Any:
+    """A value of a setting that is not its default."""
+    if hint is bool:
+        return not field.default
+    if hint is float:
+        return field.default / 2
+    if field.name == "kv_heads":
+        return 1
+    return next(choice for choice in typing.get_args(hint) if choice != field.default)
 
 
 def _word(value: Any) -> str:
