@@ -2,6 +2,7 @@
 
 import html
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def comparison() -> str:
         _table(
             ["variant", "parameters", "rate", "best val, nats", f"minus {first} [95 %]"],
             [
-                [f"`{r['variant']}`", f"{r['parameters']:,}", f"{r['peak_rate']:g}",
+                [_name(r), f"{r['parameters']:,}", f"{r['peak_rate']:g}",
                  f"{r['best_val']:.4f}", _interval(r["difference"])]
                 for r in rows
             ],
@@ -33,7 +34,7 @@ def comparison() -> str:
         _table(
             ["variant", "path (null)", "turn, degrees (null)", "straightness (null)"],
             [
-                [f"`{r['variant']}`", _pair(r, "path_length", 2), _pair(r, "turning_angle", 1),
+                [_name(r), _pair(r, "path_length", 2), _pair(r, "turning_angle", 1),
                  _pair(r, "straightness", 3)]
                 for r in rows
             ],
@@ -54,7 +55,13 @@ def _beyond(found: dict[str, Any]) -> list[str]:
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f'<div class="numbers" markdown="1">\n\n{body}\n\n</div>'
+
+
+def _name(row: dict[str, Any]) -> str:
+    form, _, own = row["variant"].partition(" with ")
+    return f"`{form}`" + "".join(f"<br>`{word}`" for word in own.split())
 
 
 def _interval(difference: dict[str, Any] | None) -> str:
@@ -95,7 +102,7 @@ def _svg(rows: list[dict[str, Any]], first: str) -> str:
         import matplotlib as mpl
 
         mpl.rcParams |= {"svg.hashsalt": "comparison", "font.size": 9}
-        tall = 0.6 + 0.24 * len(rows)
+        tall = 0.6 + 0.28 * len(rows)
         made = _style.figure(6.4, tall)
         axes = made.subplots()
         axes.axvline(0, color=docs_svg.GREY, linewidth=1)
@@ -103,7 +110,7 @@ def _svg(rows: list[dict[str, Any]], first: str) -> str:
             _bar(axes, row["difference"], place, docs_svg.BLUE, "o")
             if row["match_difference"]:
                 _bar(axes, row["match_difference"], place + 0.28, docs_svg.ORANGE, "s")
-        axes.set_yticks(range(len(rows)), [row["variant"] for row in rows])
+        axes.set_yticks(range(len(rows)), [_label(row["variant"]) for row in rows])
         axes.locator_params(axis="x", nbins=6)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel(f"best validation minus {first}, nats", color=docs_svg.INK)
@@ -111,6 +118,10 @@ def _svg(rows: list[dict[str, Any]], first: str) -> str:
         axes.grid(axis="y", visible=False)
         made.subplots_adjust(left=0.34, right=0.98, bottom=0.5 / tall, top=1 - 0.06 / tall)
         return docs_svg.text_of(made)
+
+
+def _label(variant: str) -> str:
+    return textwrap.fill(variant.replace("training.", "").replace("model.", ""), 40)
 
 
 def _bar(axes: Any, difference: dict[str, Any], place: float, colour: str, marker: str) -> None:
