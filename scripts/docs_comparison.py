@@ -121,7 +121,7 @@ def _svg(rows: list[dict[str, Any]], first: str) -> str:
 
 
 def _label(variant: str) -> str:
-    return textwrap.fill(variant.replace("training.", "").replace("model.", ""), 40)
+    return textwrap.fill(variant.replace("training.", "").replace("model.", ""), 34)
 
 
 def _bar(axes: Any, difference: dict[str, Any], place: float, colour: str, marker: str) -> None:
