@@ -116,7 +116,7 @@ def _svg(rows: list[dict[str, Any]], first: str) -> str:
         axes.set_xlabel(f"best validation minus {first}, nats", color=docs_svg.INK)
         axes.tick_params(colors=docs_svg.INK)
         axes.grid(axis="y", visible=False)
-        made.subplots_adjust(left=0.34, right=0.98, bottom=0.5 / tall, top=1 - 0.06 / tall)
+        made.subplots_adjust(left=0.41, right=0.98, bottom=0.5 / tall, top=1 - 0.06 / tall)
         return docs_svg.text_of(made)
 
 
