@@ -228,13 +228,14 @@ def _block_costs() -> str:
 
 def _other(field: dc.Field[Any], hint: Any) -> Any:
     """A value of a setting that is not its default."""
+    default: Any = field.default
     if hint is bool:
-        return not field.default
+        return not default
     if hint is float:
-        return field.default / 2
+        return default / 2
     if field.name == "kv_heads":
         return 1
-    return next(choice for choice in typing.get_args(hint) if choice != field.default)
+    return next(choice for choice in typing.get_args(hint) if choice != default)
 
 
 def _word(value: Any) -> str:
