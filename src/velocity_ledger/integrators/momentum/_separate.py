@@ -12,8 +12,8 @@ from velocity_ledger.integrators.momentum._heavy_ball import HeavyBall
 class Separate(Momentum):
     """Keep what a momentum remembers once for each kind of sub-update, attention and MLP apart.
 
-        v_a' = mu v_a + (1 - mu) a(x),  x' = x + h v_a'          a heavy ball, at attention
-        v_m' = mu v_m + (1 - mu) m(x),  x' = x + h v_m'          at the MLP
+    Of a heavy ball, `v_a' = mu v_a + (1 - mu) a(x)` and `x' = x + h v_a'` at attention, `v_m' = mu
+    v_m + (1 - mu) m(x)` and `x' = x + h v_m'` at the MLP.
 
     A velocity remembers L fields of its kind instead of all 2 L, and moves the stream in its own
     sub-updates only. All kinds start alike: a learned start is one for all. With one kind it is the
