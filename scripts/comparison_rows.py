@@ -1,6 +1,8 @@
 """Write docs/comparison.json: what a run of many variants found, for the documentation.
 
-python scripts/comparison_rows.py runs/many
+    python scripts/comparison_rows.py runs/many [runs/beyond]
+
+The second run has trials of some of the variants at rates beyond those of the first one's sweep.
 """
 
 import dataclasses as dc

@@ -25,7 +25,7 @@ def test_a_name_in_full(capsys):
         "v' = mu v + (1 - mu) F(x)",
         "learned      mu: 1 a sub-update, from 0.8; 12 in all",
         "2,724,876, 12 more than plain",
-        "neither counts what the integrator itself computes and keeps",
+        "x plain\n             without what the integrator itself computes\nmemory ",
         "2,722,560, 2,304 fewer than plain",
         "of f_1 ... f_12 in x_12: ",
         "linearised where",

@@ -35,12 +35,10 @@ def card(row: Mapping[str, Any]) -> str:
     say("parameters", [f"{row['parameters']:,}{said}"])
     flops, memory = row["against_plain"]["flops_per_step"], row["against_plain"]["memory_bytes"]
     say("FLOPs", [f"{row['flops_per_step']:.3g} a training step, {flops:.2f} x plain"])
+    say("", ["without what the integrator itself computes"])
     say(
         "memory",
-        [
-            f"{row['memory_bytes'] / 2**20:,.0f} MiB for training, estimated, {memory:.2f} x plain",
-            "neither counts what the integrator itself computes and keeps",
-        ],
+        [f"{row['memory_bytes'] / 2**20:,.0f} MiB for training, estimated, {memory:.2f} x plain"],
     )
     response = row["impulse_response"]
     n = len(response["gain"])

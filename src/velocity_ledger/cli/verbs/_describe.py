@@ -79,7 +79,7 @@ def _described(rows: Sequence[dict[str, Any]]) -> str:
     about = [f"{row['variant']}: {row['description']}" for row in rows]
     notes = [
         "own: parameters the integrator itself learns. FLOPs: a token forward, a step forward and",
-        "back. Memory: an estimate for training, see `--json` for its formula. Neither counts what",
-        "the integrator itself computes and keeps.",
+        "back, without what the integrator itself computes. Memory: an estimate for training, see",
+        "`--json` for its formula.",
     ]
     return "\n".join([shape, "", aligned(lines), "", *about, "", *notes])

@@ -73,8 +73,8 @@ def _listed(rows: Sequence[dict[str, Any]], families: dict[str, list[str]]) -> s
 _SHOWN = 3
 _NOTES = (
     "made of: the choices that are not plain's (Euler, flat, h = 1, attention and MLP in turn).",
-    "parameters: more than plain's. FLOPs and memory of training: over plain's, without what the",
-    "integrator itself computes and keeps. undone: whether a step can be.",
+    "parameters: more than plain's. FLOPs and memory of training: over plain's, FLOPs without what",
+    "the integrator itself computes. undone: whether a step can be.",
     "`velocity-ledger describe NAME` tells all of one; `--json` all of all.",
 )
 
