@@ -14,6 +14,7 @@ from benchmarks.bench import Bench
 from benchmarks.parts import PARTS
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
+from velocity_ledger.experiment._json import plain
 
 INTERRUPTED = 130
 BUSY = 0.5
@@ -104,9 +105,9 @@ def _run(options: argparse.Namespace) -> int:
     failed = False
     for name in options.only or PARTS:
         part = PARTS[name]
-        made = part.measure(bench)
-        found[name] = made
-        failed = failed or '"error": "' in json.dumps(made)
+        # As the file has it: numbers that are none become null.
+        made = found[name] = plain(part.measure(bench))
+        failed = failed or _failed(made)
         versions = {row["facts"].get("torch") for row in made.get("rows", ()) if "facts" in row}
         found["machine"]["torch"] = found["machine"]["torch"] or max(
             versions - {None}, default=None
@@ -117,3 +118,10 @@ def _run(options: argparse.Namespace) -> int:
         print(f"{part.told(made)}\n", flush=True)
     print(f"all figures: {out}")
     return int(failed)
+
+
+def _failed(found: Any) -> bool:
+    """Whether some row has an error."""
+    if isinstance(found, dict):
+        return isinstance(found.get("error"), str) or any(map(_failed, found.values()))
+    return isinstance(found, list) and any(map(_failed, found))

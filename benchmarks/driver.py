@@ -95,7 +95,7 @@ class Worker:
             answer = self._line()
         except BrokenPipeError:
             answer = b""
-        if not answer:
+        if not answer.endswith(b"\n"):
             raise WorkerError(self._why())
         found = json.loads(answer)
         if "error" in found:
@@ -166,10 +166,8 @@ def alternate(
             with clock.turn("start"), _told(row):
                 workers[place] = Worker(program)
                 started.append(workers[place])
-                row.prepare_s = workers[place].ask("prepare")["seconds"]
-                first = workers[place].ask("first")
-                row.first_s, row.chunk = first["seconds"], first["chunk"]
-                row.bytes_before, row.peak_bytes = first["bytes_before"], first["peak_bytes"]
+                with _told(row, workers[place]):
+                    _begin(row, workers[place])
         for number in range(rounds):
             # Nobody is always the first one, or always behind the same other.
             for turn in range(len(programs)):
@@ -179,24 +177,33 @@ def alternate(
                 where = f"{label}: round {number + 1} of {rounds}, {row.name}"
                 progress.show(where, clock.left(done, 0))
                 if row.error is None:
-                    with clock.turn("round"), _told(row):
+                    with clock.turn("round"), _told(row, workers[place]):
                         row.seconds.append(workers[place].ask("steps", count=steps)["seconds"])
         for place, row in enumerate(rows):
             if row.error is None:
-                with _told(row):
+                with _told(row, workers[place]):
                     answer = workers[place].ask("facts")
                     row.facts, row.peak_bytes = answer["facts"], answer["peak_bytes"]
     progress.clear()
     return rows
 
 
+def _begin(row: Measured, worker: Worker) -> None:
+    row.prepare_s = worker.ask("prepare")["seconds"]
+    first = worker.ask("first")
+    row.first_s, row.chunk = first["seconds"], first["chunk"]
+    row.bytes_before, row.peak_bytes = first["bytes_before"], first["peak_bytes"]
+
+
 @contextlib.contextmanager
-def _told(row: Measured) -> Iterator[None]:
-    """A worker's failure becomes a word of its row."""
+def _told(row: Measured, worker: Worker | None = None) -> Iterator[None]:
+    """A worker's failure becomes a word of its row, and leaves its memory to the others."""
     try:
         yield
     except WorkerError as error:
         row.error = str(error)
+        if worker is not None:
+            worker.kill()
 
 
 class _Clock:

@@ -150,8 +150,7 @@ def told(found: dict[str, Any]) -> str:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     made = row["figures"]
-    facts = row["facts"]
-    loss = f"{facts['loss']:.3f}" if "loss" in facts else words.NONE
+    loss = row["facts"].get("loss")
     return [
         row["title"],
         words.count(made["tokens_per_second"]),
@@ -161,5 +160,5 @@ def _cells(row: dict[str, Any]) -> list[str]:
         words.share(made["of_the_floor"]),
         words.gigabytes(row["peak_bytes"]),
         words.seconds(made["compile_s"]),
-        loss,
+        words.NONE if loss is None else f"{loss:.3f}",
     ]

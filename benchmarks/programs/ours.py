@@ -79,7 +79,7 @@ class Training:
         self.root = dropout_root(0)
         self.ids = text.ids(self.shape)
         self.done = 0
-        self.loss: Any = None
+        self.loss: Any = float("nan")
 
     def run(self) -> None:
         import jax

@@ -99,7 +99,7 @@ class Training:
         nn.utils.clip_grad_norm_(self.model.parameters(), sizes.CLIP)
         self.optimizer.step()
         self.schedule.step()
-        self.loss = float(loss)
+        self.loss = loss.item()
         self.done += 1
 
     def facts(self) -> dict[str, Any]:
