@@ -16,6 +16,8 @@ from benchmarks.parts import training
 from velocity_ledger._files import write_aside
 
 README = ROOT / "README.md"
+INFORMATION = ("torch-products-fp32", "torch-products-bf16")
+"""Rows that are in the file alone."""
 BEGIN, END = "<!-- speed -->", "<!-- end of speed -->"
 
 
@@ -30,13 +32,11 @@ def text(runs: Sequence[dict[str, Any]]) -> str:
     Programs stand in the order of the first run that has them.
     """
     rows = [figures.by_name(run["training"]["rows"]) for run in runs]
-    names = list(dict.fromkeys(name for known in rows for name in known))
+    names = dict.fromkeys(name for known in rows for name in known if name not in INFORMATION)
     titles = {name: row["title"] for known in rows for name, row in known.items()}
-    columns = [
-        f"{_corner(run)}: {what}"
-        for run in runs
-        for what in ("tokens/s", "to the article's way", "of the floor")
-    ]
+    whose = [f"{_corner(run)}: " for run in runs] if len(runs) > 1 else [""]
+    figures_of_one = ("tokens/s", "to the article's way", "of the floor")
+    columns = [corner + what for corner in whose for what in figures_of_one]
     head = ["program", *columns]
     lines = [head, ["---", *["---:"] * len(columns)]]
     for name in names:
@@ -62,7 +62,7 @@ def _cells(row: figures.Row | None, rows: Sequence[figures.Row]) -> list[str]:
 def _corner(run: dict[str, Any]) -> str:
     about = run["machine"]
     python = ".".join(about["python"].split(".")[:2])
-    return f"Python {python}, jax {'.'.join(about['jax'].split('.')[:2])}"
+    return f"{python}, jax {'.'.join(about['jax'].split('.')[:2])}"
 
 
 def _made(run: dict[str, Any]) -> str:

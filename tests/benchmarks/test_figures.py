@@ -102,7 +102,8 @@ def test_what_others_took_is_what_neither_stood_still_nor_was_ours(monkeypatch):
     assert others.share(100.0, 125.0, 15.0, 10.0) == 0.25
     assert others.share(100.0, 114.9, 15.0, 10.0) == 0.0
     assert others.share(None, None, 1.0, 1.0) is None
-    assert others.told([0.1, None, 0.3, 0.2]) == "others took 20 % of the cores, at most 30 %"
+    assert others.told([0.01, None, 0.3, 0.02]) == "others took 2 % of the cores, at most 30 %"
+    assert "a busy machine" in str(others.told([0.01, 0.3, 0.2]))
     assert others.told([None]) is None
 
 

@@ -43,7 +43,7 @@ def test_a_run_without_a_program_has_a_gap():
     text = readme.text([RUNS[0], other])
     (line,) = [line for line in text.splitlines() if line.startswith("| the article's way |")]
     assert line.endswith("| - | - | - |")
-    assert "Python 3.99" in text and "left out: PyTorch: none" in text
+    assert "3.99, jax" in text and "left out: PyTorch: none" in text
 
 
 def test_a_page_without_the_marks_is_told():
