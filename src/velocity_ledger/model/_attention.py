@@ -8,8 +8,9 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from velocity_ledger.integrators import retract
+from velocity_ledger.model._causal import causal
 from velocity_ledger.model._config import ModelConfig
-from velocity_ledger.model._dropout import dropout
+from velocity_ledger.model._dropout import dropout, kept
 from velocity_ledger.model._keys import PathKeys
 from velocity_ledger.model._linear import linear
 from velocity_ledger.model._norm import Constant, factor, norm, read
@@ -88,15 +89,19 @@ class Attention(nnx.Module):
         else:
             scale = self.qk_scale()[:, None, :].astype(q.dtype)
             q, k = scale * retract(q, 1.0) * size**0.5, scale * retract(k, 1.0)
-        scores = jnp.einsum("bhqd,bhkd->bhqk", q, k)
-        causal = jnp.tril(jnp.ones((time, time), bool))
-        weights = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
-        if key is not None:
-            mask = (1, 1, time, time) if self.share else weights.shape
-            weights = dropout(weights, self.rate, jax.random.fold_in(key, WEIGHTS), mask)
-        mixed = jnp.einsum("bhqk,bhkd->bhqd", weights, v)
+        mask = None
+        if key is not None and self.rate:
+            mask = self._kept(jax.random.fold_in(key, WEIGHTS), batch, time)
+        mixed = causal(q, k, v, mask=mask, rate=self.rate)
         out = self.out(mixed.swapaxes(1, 2).reshape(batch * time, width)).reshape(x.shape)
         return out if key is None else dropout(out, self.rate, jax.random.fold_in(key, OUTPUT))
+
+    def _kept(self, key: Any, batch: int, time: int) -> Any:
+        """Which attention weights dropout spares, for all heads and sequences or for each."""
+        if not self.share:
+            return kept(key, self.rate, (batch, self.heads, time, time))
+        # Drawn once, not anew in every product that it meets.
+        return jax.lax.optimization_barrier(kept(key, self.rate, (1, 1, time, time), shared=True))
 
 
 class WithValues(nnx.Module):

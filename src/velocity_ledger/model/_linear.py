@@ -5,9 +5,33 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax import nnx
+from jaxtyping import Array, Float
 
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._keys import PathKeys
+
+
+class Linear(nnx.Linear):
+    """y = x W + b, with the gradient of a tall W in the form that is quick on a CPU.
+
+    The gradient of W, [inputs, outputs], is a product over all tokens. With more inputs than
+    outputs XLA's CPU products are up to 1.6 times as fast for that of the transposed map.
+    """
+
+    def __call__(
+        self, inputs: Float[Array, "*tokens inputs"], out_sharding: Any = None
+    ) -> Float[Array, "*tokens outputs"]:
+        del out_sharding
+        dtype = jnp.promote_types(inputs.dtype, self.kernel.dtype)
+        inputs, kernel = inputs.astype(dtype), self.kernel[...].astype(dtype)
+        if kernel.shape[0] > kernel.shape[1]:
+            # The fence keeps the compiler from undoing it.
+            across = jax.lax.optimization_barrier(kernel.T)
+            last = inputs.ndim - 1
+            y = jax.lax.dot_general(inputs, across, (((last,), (1,)), ((), ())))
+        else:
+            y = inputs @ kernel
+        return y if self.bias is None else y + self.bias[...]
 
 
 def linear(
@@ -18,7 +42,7 @@ def linear(
     *,
     last: bool = False,
     bias: bool | None = None,
-) -> nnx.Linear:
+) -> Linear:
     """Return a linear map; `last` says that its output is a field's.
 
     With `init="width"` its kernel is normal of std 1/sqrt(width) whatever its inputs are, else
@@ -36,7 +60,7 @@ def linear(
     def scaled(key: Any, shape: Any, dtype: Any) -> Any:
         return usual(key, shape, dtype) * jnp.asarray(gain, dtype)
 
-    return nnx.Linear(
+    return Linear(
         inputs,
         outputs,
         use_bias=config.bias if bias is None else bias,
