@@ -9,10 +9,10 @@ from jaxtyping import Array, Float
 
 from velocity_ledger.integrators import retract
 from velocity_ledger.model._causal import causal
-from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.model._config import ModelConfig, Precision
 from velocity_ledger.model._dropout import dropout, kept
 from velocity_ledger.model._keys import PathKeys
-from velocity_ledger.model._linear import linear
+from velocity_ledger.model._linear import linear, together
 from velocity_ledger.model._norm import Constant, factor, norm, read
 from velocity_ledger.model._rotary import rotate
 from velocity_ledger.model._scale import Scale
@@ -44,6 +44,7 @@ class Attention(nnx.Module):
         self.key_heads = config.key_heads
         self.rate = config.dropout
         self.share = config.share_attention_dropout
+        self.precision: Precision = config.precision
         self.rope = config.positions == "rope"
         self.norm = norm(config, keys.at("norm")) if pre_norm else None
         self.factor: Constant | None = factor(config, index)
@@ -76,10 +77,10 @@ class Attention(nnx.Module):
             z = z.reshape(batch, time, heads, -1).swapaxes(1, 2)
             return z if heads == self.heads else jnp.repeat(z, self.heads // heads, axis=1)
 
-        values = self.value(y)
+        queries, keys, values = together([self.query, self.key, self.value], y)
         if first_values is not None:
             values = 0.5 * first_values.reshape(values.shape) + 0.5 * values
-        q, k = split(self.query(y), self.heads), split(self.key(y), self.key_heads)
+        q, k = split(queries, self.heads), split(keys, self.key_heads)
         v = split(values, self.key_heads)
         if self.rope:
             q, k = rotate(q), rotate(k)
@@ -92,7 +93,7 @@ class Attention(nnx.Module):
         mask = None
         if key is not None and self.rate:
             mask = self._kept(jax.random.fold_in(key, WEIGHTS), batch, time)
-        mixed = causal(q, k, v, mask=mask, rate=self.rate)
+        mixed = causal(q, k, v, mask=mask, rate=self.rate, precision=self.precision)
         out = self.out(mixed.swapaxes(1, 2).reshape(batch * time, width)).reshape(x.shape)
         return out if key is None else dropout(out, self.rate, jax.random.fold_in(key, OUTPUT))
 

@@ -14,9 +14,7 @@ _ROWS_SHAPE = (3,)
 """Two words and a row; no other kind of key has three."""
 
 
-def hashed(
-    first: Words, second: Words, index: UInt32[Array, "*shape"]
-) -> UInt32[Array, "*shape"]:
+def hashed(first: Words, second: Words, index: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:
     """Mix 64 bits of a key with an index into 32 bits that look random.
 
     Two rounds of shifts and products (constants of lowbias32, C. Wellons), the second word of the

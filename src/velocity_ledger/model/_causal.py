@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from velocity_ledger.model._config import Precision
 from velocity_ledger.model._dropout import select
+from velocity_ledger.model._product import product
 
 _PARTS, _LEAST = 2, 32
 
@@ -19,8 +21,9 @@ def causal(
     *,
     mask: Any = None,
     rate: float = 0.0,
+    precision: Precision = "fp32",
 ) -> Float[Array, "batch heads time size"]:
-    """Mix the values of earlier positions: softmax(q k^T) v over j <= i, in float32.
+    """Mix the values of earlier positions: softmax(q k^T) v over j <= i.
 
     `mask` says which weights stay under dropout of this rate. Queries are taken in two halves, of
     which the first never meets the second half of the keys: a quarter of the work is left out.
@@ -31,11 +34,11 @@ def causal(
     done, start = [], 0
     for end in ends:
         rows = slice(start, end)
-        scores = jnp.einsum("bhqd,bhkd->bhqk", q[:, :, rows], k[:, :, :end])
+        scores = product("bhqd,bhkd->bhqk", q[:, :, rows], k[:, :, :end], precision)
         seen = np.tril(np.ones((time, time), bool))[rows, :end]
         weights = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1)
         if mask is not None:
             weights = select(weights, rate, mask[:, :, rows, :end])
-        done.append(jnp.einsum("bhqk,bhkd->bhqd", weights, v[:, :, :end]))
+        done.append(product("bhqk,bhkd->bhqd", weights, v[:, :, :end], precision))
         start = end
     return done[0] if parts == 1 else jnp.concatenate(done, axis=2)

@@ -89,9 +89,7 @@ def _compiled(
 ) -> Callable[..., Any]:
 
     def step(params: Any, state: Any, rest: Any, tokens: Any, key: Any) -> tuple[Any, Any, Any]:
-        loss, gradient = loss_and_gradient(
-            graphdef, params, rest, tokens, key, batching.at_a_time
-        )
+        loss, gradient = loss_and_gradient(graphdef, params, rest, tokens, key, batching.at_a_time)
 
         def objective(trial: Any) -> jax.Array:
             return mean_loss_of(graphdef, trial, rest, tokens, rows_key(key, 0))

@@ -136,8 +136,9 @@ def train(
     `stop_after` ends the unchanged schedule after that many updates. Where a run ends off the
     validation grid, it is validated and measured there for this `Run` only: a resumed run that
     goes further forgets it. `on_save` is called after each checkpoint. `should_stop` returns a
-    signal's number or None, and is asked between steps; without it SIGINT and SIGTERM are caught
-    for the length of this call. The telemetry's probe is drawn from the validation split.
+    signal's number or None, and is asked before every step is handed over; without it SIGINT and
+    SIGTERM are caught for the length of this call. The telemetry's probe is drawn from the
+    validation split.
 
     With `anneal` the model's integrator, which must be of its structure, changes its numbers step
     by step. The model is then validated before the first step, too, and best validation and
@@ -225,6 +226,7 @@ class _Loop:
         self.progress: Progress = SilentProgress()
         self.on_save: Callable[[Snapshot], None] | None = None
         self.stop_after: int | None = None
+        self.signal: int | None = None
 
     @property
     def end(self) -> int:
@@ -240,7 +242,7 @@ class _Loop:
             self._validate()
         reason, signal = self._reason_to_stop(should_stop)
         while reason is None:
-            self._advance()
+            self._advance(should_stop)
             self._grid_events()
             reason, signal = self._reason_to_stop(should_stop)
         self._drain()
@@ -279,12 +281,17 @@ class _Loop:
             return "patience", None
         if self.stop_after is not None and self.step >= self.stop_after:
             return "stopped", None
-        signal = should_stop()
+        signal = should_stop() if self.signal is None else self.signal
         return ("interrupted", signal) if signal is not None else (None, None)
 
-    def _advance(self) -> None:
+    def _advance(self, should_stop: Callable[[], int | None]) -> None:
         """Some updates, handed to the device in one call but not waited for."""
         count = self._count()
+        for i in range(1, count):
+            self.signal = should_stop()
+            if self.signal is not None:
+                count = i
+                break
         arguments = (
             *(self.params, self.state, self._rest(), self.ids, self._starts(count), self.root),
             *(np.uint32(self.step), np.int32(count)),
