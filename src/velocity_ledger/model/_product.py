@@ -18,7 +18,8 @@ def product(
 
         fp32    in the arrays' own float type, on any device
         tf32    the same on a CPU; on an NVIDIA GPU operands are rounded to 10 bits
-        bf16    operands, those of the derivative too, are rounded to 7 bits, and so is the sum, made in float32
+        bf16    operands, those of the derivative too, are rounded to 7 bits, and so is their sum,
+                which is made in float32
 
     In bf16 it has a reverse derivative only.
     """
