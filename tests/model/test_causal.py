@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from velocity_ledger.model._causal import causal
+from velocity_ledger.model._causal import causal, fits_cudnn, fused
 
 
 def by_hand(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, rate: float):
@@ -45,3 +45,15 @@ def test_no_position_reads_a_later_one(time: int) -> None:
         read = np.asarray(at(i))
         assert (read[i + 1 :] == 0).all()
         assert (read[:i] > 0).all() or i == 0
+
+
+def test_the_fused_program_is_asked_for_the_same() -> None:
+    """By XLA in place of cuDNN, whose choice is tried where there is a card."""
+    rng = np.random.default_rng(0)
+    q, k, v = (jnp.asarray(x, jnp.float32) for x in rng.normal(size=(3, 2, 3, 32, 8)))
+    found = fused(*(x.swapaxes(1, 2) for x in (q, k, v)), implementation="xla").swapaxes(1, 2)
+    np.testing.assert_allclose(found, causal(q, k, v), atol=2e-5)
+
+
+def test_on_a_cpu_nothing_is_fused() -> None:
+    assert not fits_cudnn(jnp.ones((1, 1, 32, 64)), "bf16")

@@ -7,7 +7,7 @@ import tyro
 
 from velocity_ledger.cli.verbs._verb import Verb
 from velocity_ledger.errors import UserError
-from velocity_ledger.model._config import ModelConfig
+from velocity_ledger.model._config import ModelConfig, Precision
 from velocity_ledger.training._config import TrainingConfig
 
 Preset = Literal["paper", "quick", "smoke"]
@@ -36,8 +36,17 @@ class Settings(Computing):
 
     preset: Preset = DEFAULT_PRESET
     """Where every default below comes from: the published run, minutes, or seconds."""
+    precision: Precision | None = None
+    """Short for --model.precision, which it goes before."""
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
+
+    def settled(self) -> "Settings":
+        """Return the options with the short ones put where they belong."""
+        if self.precision is None:
+            return self
+        model = dc.replace(self.model, precision=self.precision)
+        return dc.replace(self, model=model, precision=None)
 
 
 def need_device(device: str) -> None:
