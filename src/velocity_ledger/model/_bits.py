@@ -18,8 +18,9 @@ def hashed(first: Words, second: Words, index: UInt32[Array, "*shape"]) -> UInt3
     """Mix 64 bits of a key with an index into 32 bits that look random.
 
     Two rounds of shifts and products (constants of lowbias32, C. Wellons), the second word of the
-    key between them, with a constant: a key of zeros is one like any other. It fuses into whatever reads the bits, where a counter-based generator is a
-    program of its own that costs more than the rest of the step's elementwise work.
+    key between them, with a constant: a key of zeros is one like any other. It fuses into whatever
+    reads the bits, where a counter-based generator is a program of its own that costs more than
+    the rest of the step's elementwise work.
     """
     h = index ^ first
     h = (h ^ (h >> 16)) * jnp.uint32(0x21F0AAAD)
