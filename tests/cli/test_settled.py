@@ -41,7 +41,7 @@ def asked(monkeypatch):
         (["check"], ["cache"]),
         (["render", "runs/x"], []),
         (["doctor"], []),
-        (["cite"], []),
+        (["cite", "runs/x"], []),
         (["compare", "--help"], []),
         (["compare", "--nonsense"], []),
     ],
@@ -66,6 +66,14 @@ def test_the_device_asked_for_wins_and_the_user_s_settings_stay():
     environment = {"JAX_PLATFORMS": "tpu"}
     prepare("auto", environment)
     assert environment["JAX_PLATFORMS"] == "tpu"
+
+
+@pytest.mark.parametrize("device", ["gpu", "tpu"])
+def test_an_accelerator_is_left_to_jax_to_find(device):
+    """A list of which JAX lacks one, as `cuda,rocm`, fails wherever only the other is."""
+    environment = {"JAX_PLATFORMS": "cpu"}
+    prepare(device, environment)
+    assert environment["JAX_PLATFORMS"] == ""
 
 
 def test_the_cpu_is_told_without_jax(monkeypatch):
