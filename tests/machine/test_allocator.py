@@ -1,12 +1,12 @@
 """Huge pages: who gets them, and starting anew, once, with the same words and process id."""
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+from multiprocessing import process
 
 import pytest
 
@@ -138,7 +138,7 @@ def test_not_from_a_thread_or_a_child(willing, starts, monkeypatch):
     thread = threading.Thread(target=start_anew)
     thread.start()
     thread.join()
-    monkeypatch.setattr(multiprocessing.process, "parent_process", lambda: object())
+    monkeypatch.setattr(process, "parent_process", lambda: object())
     start_anew()
     assert starts == []
 

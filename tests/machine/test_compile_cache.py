@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -11,8 +12,12 @@ import pytest
 
 from velocity_ledger.machine import compile_cache, compile_cache_environment
 
-NAMES = ("JAX_COMPILATION_CACHE_DIR", "JAX_COMPILATION_CACHE_MAX_SIZE")
-NAMES += ("JAX_ENABLE_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
+NAMES = (
+    "JAX_COMPILATION_CACHE_DIR",
+    "JAX_COMPILATION_CACHE_MAX_SIZE",
+    "JAX_ENABLE_COMPILATION_CACHE",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
+)
 
 
 @pytest.fixture
@@ -104,6 +109,15 @@ def test_a_folder_that_cannot_be_written_is_no_error(folder, monkeypatch):
     assert compile_cache_environment() == {}
 
 
+def test_a_user_without_a_home_is_no_error(folder, monkeypatch):
+    def refuse(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(pathlib.Path, "expanduser", refuse)
+    assert compile_cache_environment() == {}
+    assert compile_cache().use == "unusable"
+
+
 def test_a_folder_that_others_may_write_is_not_run(folder):
     compile_cache_environment()
     folder.chmod(0o770)
@@ -143,9 +157,9 @@ _STEP = """
     from velocity_ledger import GPT, ModelConfig, ledger
     from velocity_ledger.machine import keep_compiled
 
-    folder = str(keep_compiled())
+    folder = keep_compiled()
     # Once more: what JAX has been told stays.
-    assert folder == str(keep_compiled())
+    assert folder == keep_compiled()
     shape = ModelConfig(layers=1, width=16, heads=2, hidden=32, context=8, vocabulary=11)
     model = GPT(shape, ledger(), rngs=0)
     tokens = jax.random.randint(jax.random.key(0), (2, 8), 0, 11)

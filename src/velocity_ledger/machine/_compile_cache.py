@@ -54,16 +54,18 @@ def compile_cache() -> CompileCache:
     folder is not looked into.
     """
     given = os.environ.get(FOLDER)
-    folder = str(_own_folder()) if given is None else given
+    folder = str(_own_folder() or "") if given is None else given
     limit = _limit(_BYTES if given is None else _UNBOUNDED)
-    off = _switched_off() or (None if folder else f"{FOLDER} is empty")
+    off = _switched_off() or (f"{FOLDER} is empty" if given == "" else None)
     if off is not None:
         return CompileCache(folder, "off", off, limit, 0, 0)
+    if not folder:
+        return CompileCache(folder, "unusable", "this user has no home folder", limit, 0, 0)
     if "://" in folder:
         return CompileCache(folder, "used", None, limit, 0, 0)
     place = Path(folder)
     reason = _refusal(place, ours=given is None)
-    sizes = [size for name, size in _files(place) if name.endswith(_ENTRY)]
+    sizes = list(_sizes(place))
     use = "used" if reason is None else "unusable"
     return CompileCache(folder, use, reason, limit, len(sizes), sum(sizes))
 
@@ -76,14 +78,16 @@ def compile_cache_environment() -> dict[str, str]:
     least recently used entries go when there are more than 512 MiB. For example:
         subprocess.run(["python", "mine.py"], env=os.environ | compile_cache_environment())
     """
+    if FOLDER in os.environ or _switched_off():
+        return {}
     folder = _own_folder()
-    if FOLDER in os.environ or _switched_off() or not _ready(folder):
+    if folder is None or not _ready(folder):
         return {}
     words = {FOLDER: str(folder), LIMIT: str(_BYTES), LEAST: str(_SECONDS)}
     return {name: value for name, value in words.items() if name not in os.environ}
 
 
-def keep_compiled() -> Path | None:
+def keep_compiled() -> str | None:
     """Let JAX in this process keep what it compiles, and take what an earlier one has compiled.
 
     Returns the folder, the same as the command line's, or the one that JAX has been told already;
@@ -95,18 +99,21 @@ def keep_compiled() -> Path | None:
         return None
     told = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if told is not None:
-        return Path(told)
+        return told or None
     words = compile_cache_environment()
     if FOLDER not in words:
         return None
     for name, kind in ((FOLDER, str), (LIMIT, int), (LEAST, float)):
         if name in words:  # Else JAX has read it from the environment.
             jax.config.update(name.lower(), kind(words[name]))
-    return Path(words[FOLDER])
+    return words[FOLDER]
 
 
-def _own_folder() -> Path:
-    return cache_folder().absolute() / "compiled"
+def _own_folder() -> Path | None:
+    try:
+        return cache_folder().absolute() / "compiled"
+    except RuntimeError:  # No home folder to be found.
+        return None
 
 
 def _switched_off() -> str | None:
@@ -164,8 +171,7 @@ def _mend(folder: Path) -> None:
             entry.unlink(missing_ok=True)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int]]:
-    for base, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):  # Gone meanwhile: another process cleans up.
-                yield name, os.lstat(os.path.join(base, name)).st_size
+def _sizes(folder: Path) -> Iterator[int]:
+    for entry in folder.glob(f"*{_ENTRY}"):
+        with contextlib.suppress(OSError):  # Gone meanwhile: another process makes room.
+            yield entry.stat().st_size
