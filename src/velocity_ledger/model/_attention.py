@@ -37,7 +37,7 @@ class Attention(nnx.Module):
     """
 
     def __init__(
-        self, config: ModelConfig, *, pre_norm: bool, keys: PathKeys, index: int = 0
+        self, config: ModelConfig, *, pre_norm: bool, keys: PathKeys, index: Any = 0
     ) -> None:
         width, kept = config.width, config.key_heads * config.head_size
         self.heads = config.heads
