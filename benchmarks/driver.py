@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import others
 from benchmarks.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,6 +53,8 @@ class Measured:
     """Before the first run."""
     seconds: list[list[float]] = dc.field(default_factory=list)
     """Seconds a step: rounds, runs."""
+    others: list[float | None] = dc.field(default_factory=list)
+    """In each round, the share of all cores that was at somebody else's work."""
     peak_bytes: int | None = None
     facts: dict[str, Any] = dc.field(default_factory=dict)
 
@@ -178,7 +181,7 @@ def alternate(
                 progress.show(where, clock.left(done, 0))
                 if row.error is None:
                     with clock.turn("round"), _told(row, workers[place]):
-                        row.seconds.append(workers[place].ask("steps", count=steps)["seconds"])
+                        _turn(row, workers[place], steps)
         for place, row in enumerate(rows):
             if row.error is None:
                 with _told(row, workers[place]):
@@ -193,6 +196,14 @@ def _begin(row: Measured, worker: Worker) -> None:
     first = worker.ask("first")
     row.first_s, row.chunk = first["seconds"], first["chunk"]
     row.bytes_before, row.peak_bytes = first["bytes_before"], first["peak_bytes"]
+
+
+def _turn(row: Measured, worker: Worker, steps: int) -> None:
+    busy, begin = others.busy_s(), time.monotonic()
+    answer = worker.ask("steps", count=steps)
+    wall = time.monotonic() - begin
+    row.seconds.append(answer["seconds"])
+    row.others.append(others.share(busy, others.busy_s(), answer["cpu_s"], wall))
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import figures, words
+from benchmarks import figures, others, words
 from benchmarks.driver import ROOT
 from benchmarks.parts import training
 from velocity_ledger._files import write_aside
@@ -67,17 +67,17 @@ def _corner(run: dict[str, Any]) -> str:
 
 def _made(run: dict[str, Any]) -> str:
     about = run["machine"]
-    rounds = [row["seconds"] for row in run["training"]["rows"] if row["error"] is None]
+    rows = [row for row in run["training"]["rows"] if row["error"] is None]
+    rounds = rows[0]["seconds"]
     names = ("python", "jax", "flax", "torch")
     libraries = ", ".join(f"{name} {about[name]}" for name in names if about[name])
     told = [
         f"{about['date'][:10]}, {about['cpu']}, {about['cores']} cores, {libraries}",
-        f"{len(rounds[0])} x {len(rounds[0][0])} steps",
+        f"{len(rounds)} rounds of {len(rounds[0])} runs each",
     ]
-    if about["load"] is not None:
-        told.append(f"load {about['load']} before the start")
-    left_out = [f"left out: {reason}" for reason in run["training"]["left_out"]]
-    return "; ".join([*told, *left_out]) + "."
+    told += filter(None, [others.told([t for row in rows for t in row["others"]])])
+    told += [f"left out: {reason}" for reason in run["training"]["left_out"]]
+    return "; ".join(told) + "."
 
 
 def put(page: str, made: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import figures, products, settings, words
+from benchmarks import figures, others, products, settings, words
 from benchmarks.bench import Bench
 from benchmarks.driver import Program
 from benchmarks.programs.ours import precisions
@@ -140,12 +140,19 @@ def told(found: dict[str, Any]) -> str:
         "Ratios: the median round [lowest, highest]; plain, PyTorch and the floor in the "
         f"program's own precision. The loss is that of step {steps}."
     )
+    notes += filter(None, [busy(found["rows"])])
     for precision in ("fp32", "bf16"):
         floor = rows.get(FLOOR.format(precision))
         if floor is not None:
             rate = floor["facts"]["flops_a_step"] / floor["figures"]["step_s"] / 1e9
             notes.append(f"The products alone run at {rate:,.0f} GFLOP/s in {precision}.")
     return "\n".join([words.table(head, lines), *notes])
+
+
+def busy(rows: Sequence[figures.Row]) -> str | None:
+    """How much of the machine others had."""
+    said = others.told([turn for row in rows for turn in row["others"]])
+    return f"While a program worked, {said}." if said else None
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

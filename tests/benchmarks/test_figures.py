@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import figures, products
+from benchmarks import figures, others, products
 from benchmarks.parts import telemetry, training
 from benchmarks.shape import Shape
 
@@ -17,6 +17,7 @@ def row(name, seconds, error=None, **own):
         "first_s": 10.0,
         "chunk": 1,
         "peak_bytes": None,
+        "others": [0.01] * len(seconds),
         "facts": {"tokens": 8, "steps": 3},
     } | own
 
@@ -90,8 +91,29 @@ def test_the_table_tells_failures_and_what_is_left_out():
             "flops": "counted so",
         }
     )
+    assert "others took 1 % of the cores" in text
     assert "article failed: ended by SIGKILL" in text and "left out: PyTorch: none" in text
     assert "50 %" in text and "run at 5 GFLOP/s in fp32" in text and "16.0 MFLOP a token" in text
+
+
+def test_what_others_took_is_what_neither_stood_still_nor_was_ours(monkeypatch):
+    monkeypatch.setattr(others.os, "cpu_count", lambda: 4)
+    # In 10 s of 4 cores, 25 s of work, 15 of them ours.
+    assert others.share(100.0, 125.0, 15.0, 10.0) == 0.25
+    assert others.share(100.0, 114.9, 15.0, 10.0) == 0.0
+    assert others.share(None, None, 1.0, 1.0) is None
+    assert others.told([0.1, None, 0.3, 0.2]) == "others took 20 % of the cores, at most 30 %"
+    assert others.told([None]) is None
+
+
+def test_the_machine_s_work_is_read_off(monkeypatch, tmp_path):
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  100 10 50 9000 800 7 3 20 99 99\ncpu0 1 2 3\n")
+    monkeypatch.setattr(others, "_STAT", stat)
+    monkeypatch.setattr(others.os, "sysconf", lambda name: 100, raising=False)
+    assert others.busy_s() == 1.9
+    monkeypatch.setattr(others, "_STAT", tmp_path / "none")
+    assert others.busy_s() is None
 
 
 def test_telemetry_is_counted_against_the_steps_of_its_run():
