@@ -134,7 +134,10 @@ def test_the_constants_of_layers_are_those_of_their_place(block):
             np.testing.assert_array_equal(variable.get_value()[layer], found[path].get_value())
 
 
-@pytest.mark.parametrize("form", ["ledger", "nesterov", "adamformer"])
+@pytest.mark.parametrize(
+    "form",
+    ["ledger", *(pytest.param(n, marks=pytest.mark.slow) for n in ("nesterov", "adamformer"))],
+)
 def test_an_unrolled_forward_pass_needs_no_memory_a_layer(form):
     """Unfenced, a velocity is computed anew from all fields before it, which are all kept."""
 

@@ -45,7 +45,7 @@ def gpt(scan: bool) -> tuple[Any, Counter[str]]:
 
 @pytest.mark.parametrize(
     "make",
-    [tiny, lambda: gpt(scan=False), lambda: gpt(scan=True)],
+    [tiny, lambda: gpt(scan=False), pytest.param(lambda: gpt(scan=True), marks=pytest.mark.slow)],
     ids=["tiny", "gpt", "scanned-gpt"],
 )
 def test_a_whole_run_traces_each_program_once(make: Any, tmp_path: Any) -> None:
