@@ -110,6 +110,7 @@ def weights(config, form):
 
 
 def test_scanned_and_unrolled_start_alike_bit_for_bit():
+    one: dict[str, np.ndarray] = {}
     for form in SOME:
         one, all_at_once = (weights(dc.replace(SMALL, scan=s), form) for s in (False, True))
         assert list(one) == list(all_at_once)

@@ -44,8 +44,9 @@ def together(
     """Apply several maps to the same inputs, as one product: quicker than one after the other."""
     kernel = jnp.concatenate([m.kernel[...] for m in maps], 1)
     y = product("ti,io->to", inputs, kernel, maps[0].computed_in)
-    if maps[0].bias is not None:
-        y = y + jnp.concatenate([m.bias[...] for m in maps])
+    biases = [m.bias[...] for m in maps if m.bias is not None]
+    if biases:
+        y = y + jnp.concatenate(biases)
     return jnp.split(y, np.cumsum([m.out_features for m in maps])[:-1], axis=1)
 
 
