@@ -26,17 +26,16 @@ def clean(environment: MutableMapping[str, str] = os.environ) -> list[str]:
 def of_the_command_line() -> dict[str, str]:
     """What `velocity-ledger` sets before it trains."""
     from velocity_ledger.cli._environment import computes_on_cpu, prepare
-    from velocity_ledger.cli._huge_pages import worthwhile
 
     ready = dict(os.environ)
     prepare("auto", ready)
-    if computes_on_cpu("auto") and worthwhile():
+    if computes_on_cpu("auto"):
         ready |= huge_pages()
     return {name: value for name, value in ready.items() if os.environ.get(name) != value}
 
 
 def huge_pages() -> dict[str, str]:
     """What lets a process have huge pages; empty where it has them anyway, or cannot."""
-    from velocity_ledger import _pages
+    from velocity_ledger.machine import allocator, allocator_environment
 
-    return {_pages.VARIABLE: _pages.VALUE} if _pages.state() == "offered" else {}
+    return allocator_environment() if allocator().pages == "offered" else {}

@@ -51,9 +51,7 @@ def configured(shape: Shape, precision: str = "fp32", scan: bool = False) -> tup
 
 
 class Training:
-    """A step of one variant; windows are drawn on the host."""
-
-    chunk = 1
+    """Steps of one variant, as many a call as suit the device; it draws where windows begin."""
 
     def __init__(
         self,
@@ -62,37 +60,55 @@ class Training:
         precision: str = "fp32",
         scan: bool = False,
     ) -> None:
+        import jax
         from flax import nnx
 
         import velocity_ledger as vl
-        from velocity_ledger.training import optimizer
-        from velocity_ledger.training._step import dropout_root, placed, strong, training_step
+        from velocity_ledger.training import (
+            LONGEST,
+            Batching,
+            dropout_root,
+            microbatch,
+            optimizer,
+            training_steps,
+        )
+        from velocity_ledger.training._step import placed, strong
 
         self.shape = Shape(**shape)
+        self.chunk = 1 if jax.default_backend() == "cpu" else LONGEST
         self.model_config, self.config = configured(self.shape, precision, scan)
         self.model = vl.GPT(self.model_config, vl.parse(variant), rngs=0)
         rule = optimizer(self.config, self.model.undecayed)
         graphdef, params, self.rest = nnx.split(self.model, nnx.Param, ...)
         self.params = placed(strong(nnx.to_pure_dict(params)))
         self.state = placed(strong(rule.init(self.params)))
-        self.step = training_step(graphdef, rule)
+        context, batch = self.shape.context, self.shape.batch
+        at_a_time = microbatch(self.config.microbatch, batch, context)
+        self.steps = training_steps(graphdef, rule, Batching(context, batch, at_a_time))
+        self.starts = np.zeros((LONGEST, batch), np.int32)
         self.root = dropout_root(0)
-        self.ids = text.ids(self.shape)
+        self.ids = jax.device_put(text.ids(self.shape))
         self.done = 0
-        self.loss: Any = float("nan")
+        self.losses: Any = np.full(1, np.nan)
 
     def run(self) -> None:
         import jax
 
-        from velocity_ledger import windows
+        from velocity_ledger.corpus import window_starts
 
-        tokens = windows(
-            self.ids, batch=self.shape.batch, context=self.shape.context, seed=0, step=self.done
+        for i in range(self.chunk):
+            self.starts[i] = window_starts(
+                len(self.ids),
+                batch=self.shape.batch,
+                context=self.shape.context,
+                seed=0,
+                step=self.done + i,
+            )
+        self.params, self.state, self.losses = self.steps(
+            *(self.params, self.state, self.rest, self.ids, self.starts.copy(), self.root),
+            *(np.uint32(self.done), np.int32(self.chunk)),
         )
-        self.params, self.state, self.loss = self.step(
-            self.params, self.state, self.rest, tokens, self.root, np.uint32(self.done)
-        )
-        jax.block_until_ready((self.params, self.loss))
+        jax.block_until_ready((self.params, self.losses))
         self.done += self.chunk
 
     def facts(self) -> dict[str, Any]:
@@ -105,6 +121,6 @@ class Training:
             "flops_per_token": self.model.flops_per_token(),
             "tokens": self.shape.tokens,
             "steps": self.done,
-            "loss": float(self.loss),
+            "loss": float(self.losses[min(self.done, self.chunk) - 1]),
             "device": jax.devices()[0].device_kind,
         }

@@ -190,9 +190,7 @@ def test_nobody_s_tuning_reaches_a_program():
 
 def test_ours_has_what_the_command_line_sets_and_others_have_not(monkeypatch):
     from benchmarks.bench import Bench
-    from velocity_ledger.cli import _huge_pages
 
-    monkeypatch.setattr(_huge_pages, "worthwhile", lambda: True)
     monkeypatch.setattr(settings, "huge_pages", lambda: {"GLIBC_TUNABLES": "huge"})
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     bench = Bench(quick=True, torch="python")
