@@ -161,3 +161,21 @@ def test_statistics_keep_no_array_of_all_states():
     run = lambda x: vl.integrate([jnp.tanh] * 9, x, vl.ledger(), record=PathStatistics())[1]  # noqa: E731
     sizes = {name: a.size for name, a in jax.eval_shape(run, x).items()}
     assert max(sizes.values()) == 9 * 2 * 7
+
+
+def test_what_is_no_array_reaches_the_next_sub_update_as_it_is():
+    seen = []
+
+    class Counts(vl.Integrator):
+        def init(self, x0, ctx):
+            return x0, (0, "begun")
+
+        def step(self, field, stream, state, ctx):
+            count, word = state
+            seen.append((count, word))
+            f = field(stream)
+            return stream + f, (count + 1, "going"), vl.Info(increment=f, raw_step=f, step=f)
+
+    jax.jit(lambda x: vl.integrate([jnp.tanh] * 3, x, Counts())[0])(X)
+    assert seen == [(0, "begun"), (1, "going"), (2, "going")]
+    assert all(type(count) is int for count, _ in seen)

@@ -28,7 +28,7 @@ class Parameter:
     `shape` is that of one copy; where a model's "vocabulary", "context" or "sub_updates" (their
     number n through depth) stands in it, or a function of them by these names, `sized` puts their
     numbers. `init` is its initial value: a number for every entry, or a function
-    of (key, shape, dtype). There is one copy `per` model, layer or sub-update. A parameter whose
+    of (key, shape, dtype), whose key may be traced. There is one copy `per` model, layer or sub-update. A parameter whose
     gradient is zero by design says why in `zero_gradient`. One that weight decay leaves alone has
     `decays` False.
     """

@@ -20,7 +20,8 @@ class StepGram:
     move along x_0..x_n in steps with exactly these inner products. So the matrix is the path up to
     a rotation: its trace is the sum of mean squared step lengths, the sum of its entries the mean
     squared chord, and its principal axes are those of the recorded states (classical scaling,
-    Torgerson 1952). Until they are reduced, two copies of the stream a sub-update are held.
+    Torgerson 1952). It needs all steps of a token at once: until they are reduced, two copies of
+    the stream a sub-update are held, for which `measure` takes one window after the other.
     """
 
     def init(self, x0: Any) -> Any:

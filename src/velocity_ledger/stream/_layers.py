@@ -94,11 +94,7 @@ def run_layers(
         rows = []
         for offset, sub_update in enumerate(layer):
             visit = visited[sub_update.kind] + _kinds(layer[:offset]).count(sub_update.kind)
-            # Fenced, or the compiler keeps every field's output and computes each memory, and each
-            # row, from all of them: quadratic in depth.
-            carry, row = jax.lax.optimization_barrier(
-                advance(carry, sub_update, start + offset, visit)
-            )
+            carry, row = _fenced(advance(carry, sub_update, start + offset, visit))
             rows.append(row)
         return carry, rows
 
@@ -128,6 +124,19 @@ def run_layers(
     # Fenced like the fields: what reads x_n compiles alike for every integrator.
     x_n = integrator.readout(stream, state, context(total, at_end(-1)))
     return jax.lax.optimization_barrier(x_n), recorded
+
+
+def _fenced(tree: Any) -> Any:
+    """Have the arrays of a sub-update computed where they are made.
+
+    Unrolled, a compiler would keep the fields' outputs instead, and work out every velocity and
+    every row of a recorder from all outputs before it: memory and time quadratic in depth.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    # What else an integrator or a recorder remembers may be read by Python.
+    arrays = {k: leaf for k, leaf in enumerate(leaves) if isinstance(leaf, jax.Array)}
+    held = jax.lax.optimization_barrier(arrays)
+    return structure.unflatten([held.get(k, leaf) for k, leaf in enumerate(leaves)])
 
 
 def _kinds(layer: Layer) -> list[str]:
