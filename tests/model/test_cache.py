@@ -61,9 +61,7 @@ KINDS = (
     "plain", "ngpt-ledger", "split-ledger", "yuriiformer", "bdia", "rk4", "parallel", "macaron",
     "staggered", "muonformer", "soapformer", "manifold-hyper-connections", "denseformer",
 )  # fmt: skip
-NAMES = [
-    pytest.param(name, marks=() if name in KINDS else pytest.mark.slow) for name in vl.names()
-]
+NAMES = [pytest.param(name, marks=() if name in KINDS else pytest.mark.slow) for name in vl.names()]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,7 +95,12 @@ def test_the_blocks_tried_hold_every_setting_that_acts():
 
 @pytest.mark.parametrize(
     ("form", "scan"),
-    [("strang", True), ("heun", False), ("yuriiformer(velocity='tokens')", True), ("ngpt-ledger", False)],
+    [
+        ("strang", True),
+        ("heun", False),
+        ("yuriiformer(velocity='tokens')", True),
+        ("ngpt-ledger", False),
+    ],
 )
 def test_integrators_and_blocks_together(form, scan):
     """Tables of places, fields without a norm, several evaluations, values of another layer."""

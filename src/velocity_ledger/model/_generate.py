@@ -32,25 +32,25 @@ def generate(
     Each is drawn from softmax(logits / temperature), restricted to the `top_k` largest logits where
     given; at temperature 0 it is the largest. Dropout is off.
 
-    Inside the context, positions count from 0, the prompt is read once, and every further token is
-    one column of the depth: keys and values of all earlier ones are kept, for every evaluation of
-    every attention, `2 * kept heads * head size` numbers a token each. A velocity, and whatever
-    else an integrator remembers, needs no place among them: its depth state starts anew at every
-    token and is made of this token's own column alone, and only attention looks at other tokens.
-    Of an integrator that is not `tokens_apart`, or that evaluates its fields inside a program of
-    its own, such as a loop, nothing is kept, and every token is drawn from the whole window.
+    Inside the context positions count from 0. The prompt is read once, and then one token a step,
+    since keys and values of all earlier ones are kept: one entry for every evaluation of every
+    attention, 2 x (heads of keys and values) x (size of a head) numbers a token. A velocity, or
+    whatever else an integrator remembers, has no place there: its state starts anew at every token,
+    and what it is at some depth is made of this token's own column alone. Only attention looks at
+    other tokens. Of an integrator that does so too (`tokens_apart` is False), or that evaluates its
+    fields in a program of its own, such as a loop, nothing is kept: each token is drawn from the
+    whole window.
 
-    Past the context, `past` says how the window moves:
+    Past the context, `past` says how the window moves on:
 
         exact     it slides: the last `context` tokens are encoded anew, at positions
                   0..context-1, for every token, as `model(all_tokens[:, -context:])` would
-        refill    an approximation: with context + 1 tokens in it, the window becomes the newest
-                  half of the context, `context // 2` and at least 1, which is encoded anew, at
-                  positions from 0, and filled up again one token a column
+        refill    an approximation: a token more than the context holds leaves its newest half,
+                  max(1, context // 2) tokens, which are encoded anew, at positions from 0, and
+                  followed by one token a step until the context is full again
 
-    Both give the same until the context is full. A refilled token then sees between half of the
-    context and all of it, where an exact one sees all of it, and costs what a token inside the
-    context costs, plus one part in `context // 2` of reading half of it.
+    Both agree until then. A token drawn by `refill` sees half of the context at least where an
+    exact one sees all of it, and costs little more than a token inside the context.
 
     What is drawn depends on `seed`, the row and the number of the new token alone, so a longer
     sample begins with the shorter one, and rows do not depend on how many there are. One program
@@ -110,7 +110,7 @@ def _filled(
     encoded.
     """
     model: Any = nnx.merge(graphdef, state)
-    batch, room = window.shape
+    batch = len(window)
     draw = _draws(batch, temperature, seed, kept)
     chunk = chunk_of(model)
     cache = empty_cache(model, batch)

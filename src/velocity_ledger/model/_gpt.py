@@ -104,8 +104,9 @@ class GPT(nnx.Module):
         """Return the logits [batch, time, vocabulary]; with `record`, also what it kept.
 
         `key` turns dropout on. With an `extension` the tokens are those of a window from a place
-        on, and its keys and values are returned beside the logits. Raises `UserError` for tokens of another shape, more of them than
-        the context holds, and, where their values are known, ids outside the vocabulary.
+        on, and keys and values are returned beside the logits. Raises `UserError` for tokens of
+        another shape, more of them than the context holds, and, where their values are known, ids
+        outside the vocabulary.
         """
         _check(tokens, self.config)
         tokens = jnp.asarray(tokens)

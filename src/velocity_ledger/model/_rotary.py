@@ -10,7 +10,7 @@ BASE = 10_000.0
 def rotate(
     x: Float[Array, "*batch time size"], base: float = BASE, start: Int[Array, ""] | int = 0
 ) -> Float[Array, "*batch time size"]:
-    """Turn each pair of dimensions (i, i + size/2) of position t = start, start + 1, ... by an angle.
+    """Turn each pair of dimensions (i, i + size/2) of position t by an angle, from t = `start` on.
 
         angle = t base^(-2 i / size),  i = 0 .. size/2 - 1
         (a, b) -> (a cos - b sin, b cos + a sin)
