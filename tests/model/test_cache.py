@@ -76,7 +76,7 @@ def test_every_integrator_agrees_with_the_whole_window(name):
 # and more of them are different products.
 BLOCKS = {
     "positions=rope": 1, "kv_heads=2": 1, "value_residual=True": 2, "qk_norm=True": 1,
-    "norm_scaling=True": 2, "llama": 2, "ngpt": 2, "all": 1,
+    "norm_scaling=True": 2, "ngpt": 2, "all": 1,
 }  # fmt: skip
 
 
@@ -97,7 +97,6 @@ def test_the_blocks_tried_hold_every_setting_that_acts():
     ("form", "scan"),
     [
         ("strang", True),
-        ("heun", False),
         ("yuriiformer(velocity='tokens')", True),
         ("ngpt-ledger", False),
     ],

@@ -85,8 +85,7 @@ def test_a_refilled_window_goes_on_from_its_newest_half(scan):
 
 def test_a_context_of_one_token_is_refilled_by_one():
     gpt = GPT(dc.replace(CONFIG, context=1), vl.ledger(), rngs=0)
-    ways: list[Any] = ["exact", "refill"]
-    one, other = (generate(gpt, prompt(3), length=5, past=past) for past in ways)
+    one, other = (generate(gpt, prompt(3), length=5, past=past) for past in ("exact", "refill"))
     np.testing.assert_array_equal(one, other)
 
 
@@ -152,8 +151,7 @@ def test_one_program_inside_the_context_and_one_past_it():
     np.testing.assert_array_equal(compiled() - before, [1, 0])
     generate(gpt, prompt(1), length=11, seed=2)
     np.testing.assert_array_equal(compiled() - before, [1, 1])
-    ways: list[Any] = ["exact", "refill"]
-    for time, length, past in itertools.product((2, 5, 6, 9), (1, 7, 20), ways):
+    for time, length, past in itertools.product((2, 5, 6, 9), (1, 7, 20), ("exact", "refill")):
         generate(gpt, prompt(time), length=length, temperature=0.3, seed=9, past=past)
     np.testing.assert_array_equal(compiled() - before, [1, 1])
     generate(gpt, prompt(2, rows=3), length=3)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.model._cache import chunk_of, empty_cache, extend
 from velocity_ledger.model._gpt import GPT
 
-PastTheContext = Literal["exact", "refill"]
+_WAYS = ("exact", "refill")
 
 
 def generate(
@@ -25,7 +25,7 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     seed: int = 0,
-    past: PastTheContext = "exact",
+    past: str = "exact",
 ) -> Int32[np.ndarray, "batch {length}"]:
     """Continue each row of `tokens` by `length` new ones, which are returned.
 
@@ -61,8 +61,8 @@ def generate(
     not finite, `top_k` below 1, `length` below 0, a seed outside 0..2**32 - 1, and another `past`.
     """
     _check(model, tokens, length, temperature, top_k, seed)
-    if past not in get_args(PastTheContext):
-        raise UserError(f"past is one of {', '.join(get_args(PastTheContext))}, got {past!r}")
+    if past not in _WAYS:
+        raise UserError(f"past is one of {', '.join(_WAYS)}, got {past!r}")
     context, vocabulary = model.config.context, model.config.vocabulary
     kept = vocabulary if top_k is None else min(top_k, vocabulary)
     graphdef, state = nnx.split(model)
