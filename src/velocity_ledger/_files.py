@@ -38,3 +38,9 @@ def try_folder(folder: pathlib.Path) -> None:
         raise UserError(
             f"cannot write to {folder} ({reason}): choose another folder with --out"
         ) from error
+
+
+def nearest(path: pathlib.Path) -> pathlib.Path:
+    """`path`, or the nearest folder above it that is there."""
+    path = path.absolute()
+    return next((place for place in (path, *path.parents) if place.exists()), path)

@@ -156,20 +156,6 @@ def test_a_tracker_that_is_not_installed_is_said_before_anything_begins(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_device_that_is_not_there_is_said(monkeypatch):
-    code = "import sys; from velocity_ledger.cli import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    done = subprocess.run(
-        [sys.executable, "-c", code, "describe", "--device", "tpu"],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
-    assert done.returncode == 2
-    assert "--device tpu" in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
-
-
 def test_describe_as_a_table_and_as_strict_json(capsys):
     assert main(["describe", "--preset", "paper"]) == 0
     table = capsys.readouterr().out

@@ -81,7 +81,7 @@ def test_the_cache_folder(
     assert kept(tmp_path / "kept") == ["pg100.txt"]
     assert len(requests) == 2
     monkeypatch.delenv("VELOCITY_LEDGER_CACHE")
-    assert _gutenberg.cache_folder(None) == pooch.os_cache("velocity-ledger")
+    assert _gutenberg.cached_file(None).parent == pooch.os_cache("velocity-ledger")
 
 
 def refuse(said: list[str] | None = None) -> str:

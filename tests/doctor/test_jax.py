@@ -105,14 +105,14 @@ def test_metal_is_a_warning():
 
 
 def test_a_card_that_jax_does_not_see_is_a_warning(install, tmp_path, monkeypatch):
-    extras = [f"Provides-Extra: {name}" for name in ("cuda", "cuda12", "cuda13", "cuda13-local")]
-    install("jax", "0.12.0", extras)
+    own = ["Provides-Extra: cuda", "Requires-Dist: jax[cuda12]<0.13,>=0.11.1; extra == 'cuda'"]
+    install("velocity-ledger", "9.9", own)
     monkeypatch.setattr(_jax, "_NVIDIA", tmp_path)
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     assert devices(DONE).status == "ok"
     monkeypatch.delenv("JAX_PLATFORMS")
     check = devices(DONE)
     assert check.status == "warn"
-    assert check.mend == 'pip install "jax[cuda13]==0.12.0"'
+    assert check.mend == 'pip install "jax[cuda12]>=0.11.1,<0.13"'
     monkeypatch.setattr(_jax, "_NVIDIA", tmp_path / "none")
     assert devices(DONE).status == "ok"

@@ -5,8 +5,15 @@ import sys
 import pytest
 from packaging.requirements import Requirement
 
-from velocity_ledger.doctor._declared import bounds, declared, install as command, installed
+from velocity_ledger.doctor._declared import (
+    bounds,
+    declared,
+    install as command,
+    install_extra,
+    installed,
+)
 from velocity_ledger.doctor._libraries import extras, packages, python
+from velocity_ledger.doctor._plugins import accelerators, plugins
 
 OWN = (
     "Requires-Python: >=3.11,<3.14",
@@ -99,10 +106,61 @@ def test_sources_without_an_installation_are_read(install):
     names = {word.name for word in found.required}
     assert {"jax", "flax", "packaging"} <= names
     assert [word.name for word in found.required].count("jax") == 1
-    assert {word.name for _, word in found.optional} == {"tensorboardX", "wandb"}
+    assert {word.name for _, word in found.optional} == {"jax", "tensorboardX", "wandb"}
 
 
 def test_commands_are_quoted_and_lower_bounds_first():
     word = Requirement("jax<0.13,!=0.12.5,>=0.11.1")
     assert bounds(word.specifier) == "!=0.12.5,>=0.11.1,<0.13"
     assert command(Requirement("a<2,>=1"), Requirement("b")) == 'pip install "a>=1,<2" "b"'
+
+
+def test_an_extra_s_command_names_what_it_asks_for(install):
+    more = [
+        *OWN,
+        "Provides-Extra: cuda",
+        "Requires-Dist: jax[cuda12]<0.13,>=0.11.1; extra == 'cuda'",
+    ]
+    install("velocity-ledger", "9.9", more)
+    assert install_extra("cuda") == 'pip install "jax[cuda12]>=0.11.1,<0.13"'
+    assert install_extra("none") == 'pip install "velocity-ledger[none]"'
+    # It is no package of its own: its plugin is looked for.
+    assert list(of(extras())) == ["tensorboardX"]
+
+
+def test_the_declared_extra_for_cuda_has_the_bounds_of_jax():
+    found = declared()
+    (jax,) = [word for word in found.required if word.name == "jax"]
+    (cuda,) = [word for name, word in found.optional if name == "cuda"]
+    assert cuda.extras == {"cuda12"} and cuda.specifier == jax.specifier
+
+
+PLUGINS = (
+    "Requires-Dist: jaxlib<=0.12.0,>=0.12.0",
+    "Requires-Dist: jax-cuda12-plugin[with-cuda]<=0.12.0,>=0.12.0; extra == 'cuda12'",
+    "Requires-Dist: jax-cuda13-plugin<=0.12.0,>=0.12.0; extra == 'cuda13-local'",
+)
+
+
+def test_no_plugin_for_a_card_is_no_fault(own):
+    (check,) = accelerators()
+    assert check.status == "ok" and check.mend is not None and check.mend.startswith("pip install")
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "mend"),
+    [
+        ("0.12.0", "ok", None),
+        ("0.11.1", "warn", 'pip install "jax-cuda13-plugin>=0.12.0,<=0.12.0"'),
+    ],
+)
+def test_a_plugin_is_held_against_what_jax_asks_for(install, version, status, mend):
+    install("jax", "0.12.0", PLUGINS)
+    install("jax-cuda13-plugin", version)
+    (check,) = accelerators()
+    assert (check.name, check.status, check.mend) == ("jax-cuda13-plugin", status, mend)
+    assert check.found.startswith(version)
+
+
+def test_the_jax_that_is_installed_names_its_plugins():
+    assert {"jax-cuda12-plugin", "jax-cuda13-plugin"} <= {plugin.name for plugin in plugins()}

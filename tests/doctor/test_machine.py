@@ -9,7 +9,8 @@ import typing
 
 import pytest
 
-from velocity_ledger import _pages
+from velocity_ledger import machine
+from velocity_ledger._files import nearest
 from velocity_ledger.doctor import _machine
 from velocity_ledger.doctor._check import size
 from velocity_ledger.doctor._machine import (
@@ -17,64 +18,58 @@ from velocity_ledger.doctor._machine import (
     compile_cache,
     disk,
     huge_pages,
-    nearest,
     output,
 )
+from velocity_ledger.machine import Allocator, CompileCache
+from velocity_ledger.machine._allocator import Pages
 
 
-@pytest.mark.parametrize("state", typing.get_args(_pages.Pages))
-def test_every_state_of_the_pages_is_told(monkeypatch, state):
-    monkeypatch.setattr(_pages, "state", lambda: state)
+@pytest.mark.parametrize("pages", typing.get_args(Pages))
+def test_every_state_of_the_pages_is_told(monkeypatch, pages):
+    memory = Allocator(pages, "glibc 2.36", "madvise", "glibc.malloc.check=1")
+    monkeypatch.setattr(machine, "allocator", lambda: memory, raising=False)
     (check,) = huge_pages()
-    assert check.status == ("warn" if state in ("never", "tuned") else "ok")
+    assert check.status == ("warn" if pages in ("never", "tuned") else "ok")
     assert check.status == "ok" or check.mend
+    told = "(glibc 2.36, kernel: madvise, GLIBC_TUNABLES=glibc.malloc.check=1)"
+    assert check.found.endswith(told)
 
 
-def test_a_compile_cache_is_optional(monkeypatch):
-    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
-    (check,) = compile_cache()
-    assert check.status == "ok" and "not set" in check.found
-    assert check.mend is not None and check.mend.startswith("export JAX_COMPILATION_CACHE_DIR=")
+def test_a_system_without_them_is_told(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    (check,) = huge_pages()
+    assert check.status == "ok" and check.mend is None
+    assert check.found.startswith("nothing is set") and check.found.endswith("(darwin)")
 
 
-def test_a_compile_cache_is_counted(monkeypatch, tmp_path):
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "a").write_bytes(bytes(1000))
-    (tmp_path / "deep" / "b").write_bytes(bytes(1048))
+def test_a_compile_cache_is_told(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAX_ENABLE_COMPILATION_CACHE", raising=False)
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_MAX_SIZE", raising=False)
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
+    (tmp_path / "a-cache").write_bytes(bytes(1000))
+    (tmp_path / "a-atime").write_bytes(bytes(8))
+    (tmp_path / "b-cache").write_bytes(bytes(1048))
     (check,) = compile_cache()
     assert check.status == "ok"
-    assert check.found == f"{tmp_path}, 2 files, 2.0 KiB"
+    assert check.found == f"in use: {tmp_path}, 2 programs, 2.0 KiB"
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_MAX_SIZE", "4096")
+    assert compile_cache()[0].found.endswith("2 programs, 2.0 KiB of at most 4.0 KiB")
+    monkeypatch.setenv("JAX_ENABLE_COMPILATION_CACHE", "false")
+    (check,) = compile_cache()
+    assert check.status == "ok" and check.mend is None
+    assert check.found.startswith("switched off") and "=false" in check.found
 
 
 @pytest.mark.parametrize(
-    ("place", "status", "says"),
-    [
-        ("new/er", "ok", "not there yet"),
-        ("file", "warn", "is no folder"),
-        ("file/below", "warn", "is no folder"),
-    ],
+    ("use", "status", "says"), [("used", "ok", "remote"), ("unusable", "warn", "cannot be written")]
 )
-def test_a_compile_cache_that_cannot_be_made_is_a_warning(
-    monkeypatch, tmp_path, place, status, says
-):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / place))
+def test_a_compile_cache_out_of_reach_is_told(monkeypatch, use, status, says):
+    reason = "x cannot be written" if use == "unusable" else None
+    cache = CompileCache("gs://x", use, reason, None, 0, 0)
+    monkeypatch.setattr(machine, "compile_cache", lambda: cache, raising=False)
     (check,) = compile_cache()
     assert check.status == status and says in check.found
     assert (check.mend is not None) == (status == "warn")
-
-
-def test_a_compile_cache_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
-    monkeypatch.setattr(_machine.os, "access", lambda path, mode: False)
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
-    (check,) = compile_cache()
-    assert check.status == "warn" and "cannot be written" in check.found
-
-
-def test_a_remote_compile_cache_is_left_alone(monkeypatch):
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "gs://bucket/cache")
-    assert compile_cache()[0].status == "ok"
 
 
 @pytest.mark.parametrize(

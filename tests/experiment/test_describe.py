@@ -15,8 +15,7 @@ from velocity_ledger.experiment import PRESETS, _describe, describe
 from velocity_ledger.experiment._detail import learned
 from velocity_ledger.experiment._memory import kept_per_token
 from velocity_ledger.model import GPT, ModelConfig, count_parameters
-from velocity_ledger.training import optimizer
-from velocity_ledger.training._step import dropout_root, training_step
+from velocity_ledger.training import LONGEST, Batching, dropout_root, optimizer, training_steps
 
 
 def test_published_parameter_counts():
@@ -72,18 +71,22 @@ def test_it_is_strict_json_and_grows_with_the_batch():
     config = PRESETS["quick"]
     found = describe(config)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    double = dc.replace(config, training=dc.replace(config.training, batch=64))
-    assert describe(double)[0]["memory_bytes"] > 1.5 * found[0]["memory_bytes"]
+    whole = [
+        describe(dc.replace(config, training=dc.replace(config.training, batch=b, microbatch=b)))[0]
+        for b in (config.training.batch, 2 * config.training.batch)
+    ]
+    assert whole[1]["memory_bytes"] > 1.5 * whole[0]["memory_bytes"]
     assert all(d["description"] and d["memory_formula"] for d in found)
 
 
 @pytest.mark.parametrize("name", ["ledger", "ngpt-ledger", "hyper-connections", "denseformer"])
-def test_estimated_memory_is_near_what_the_compiler_allots(name):
+@pytest.mark.parametrize("at_a_time", [16, 4])
+def test_estimated_memory_is_near_what_the_compiler_allots(name, at_a_time):
     config = PRESETS["smoke"]
     config = dc.replace(
         config,
         model=dc.replace(config.model, layers=2, width=64, hidden=256, context=64),
-        training=dc.replace(config.training, batch=16),
+        training=dc.replace(config.training, batch=16, microbatch=at_a_time),
         variants=(name,),
     )
     (record,) = describe(config)
@@ -91,10 +94,11 @@ def test_estimated_memory_is_near_what_the_compiler_allots(name):
     graphdef, params, rest = nnx.split(model, nnx.Param, ...)
     rule = optimizer(config.training)
     params = nnx.to_pure_dict(params)
-    tokens = jax.ShapeDtypeStruct((16, 65), np.int32)
-    step: Any = training_step(graphdef, rule)
+    ids = jax.ShapeDtypeStruct((1000,), np.int32)
+    starts = jax.ShapeDtypeStruct((LONGEST, 16), np.int32)
+    step: Any = training_steps(graphdef, rule, Batching(64, 16, at_a_time))
     state = jax.eval_shape(rule.init, params)
-    arguments = (params, state, rest, tokens, dropout_root(0), np.uint32(0))
+    arguments = (params, state, rest, ids, starts, dropout_root(0), np.uint32(0), np.int32(1))
     allotted = step.lower(*arguments).compile().memory_analysis()
     best = 4 * record["parameters"]
     real = allotted.temp_size_in_bytes + allotted.argument_size_in_bytes + best

@@ -175,7 +175,7 @@ def test_finished_run_is_whole_and_says_what_made_it(whole, config):
     assert manifest["configuration"]["variants"] == ["plain", "ledger(mu=0.8)"]
     assert manifest["vocabulary"]["characters"] == "\n abcde"
     assert manifest["environment"]["jax"]
-    assert manifest["device"]["backend"] == "cpu"
+    assert manifest["device"]["backend"] == "cpu" and manifest["device"]["asked"] == "auto"
     assert manifest["source"]["sha256"]
     assert len(manifest["corpus"]["sha256"]) == 64
     assert [(c["variant"], c["seed"]) for c in manifest["cells"]] == [

@@ -13,13 +13,14 @@ from flax import nnx
 
 import velocity_ledger as vl
 from model.numpy_gpt import Numpy, unit
+from one_step import one_step
 from velocity_ledger.corpus import windows
 from velocity_ledger.model import BLOCKS, rotate, unit_weights
 from velocity_ledger.model._scale import Scale
 from velocity_ledger.model._unit_weights import AXES
 from velocity_ledger.training import Data, TrainingConfig, train
 from velocity_ledger.training._optimizer import optimizer, schedule
-from velocity_ledger.training._step import dropout_root, placed, strong, training_step
+from velocity_ledger.training._step import dropout_root, placed, strong
 
 # No two sizes are equal, so that a norm along the wrong axis cannot pass for the right one.
 CONFIG = vl.ModelConfig(
@@ -59,7 +60,7 @@ def trained(scan=False, steps=3, training=TRAINING, **changes):
     params = placed(strong(nnx.to_pure_dict(params)))
     rule = optimizer(training)
     state = placed(strong(rule.init(params)))
-    step = training_step(graph, rule)
+    step = one_step(graph, rule)
     for index in range(steps):
         params, state, _ = step(params, state, rest, BATCH, dropout_root(0), np.uint32(index))
     nnx.update(model, params)

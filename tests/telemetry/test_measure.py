@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from programs import peak_bytes
 from telemetry.reference import path_metrics
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import ledger, ngpt_ledger, plain
@@ -83,10 +84,10 @@ def test_a_trained_model_shares_the_program_of_the_untrained_one():
 
 def test_nothing_of_the_streams_width_leaves_the_program():
     graph, state = nnx.split(model())
-    out = jax.eval_shape(lambda s, t: _recorded(graph, s, t), state, TOKENS)
+    out = jax.eval_shape(lambda s, t: _recorded(graph, s, t), state, TOKENS[:, None])
     for name, value in out.items():
-        shapes = {(N, N)} if name in GRAMS else {(N, WINDOWS, TIME), (WINDOWS, TIME)}
-        assert value.shape in shapes, name
+        shapes = {(N, N)} if name in GRAMS else {(N, 1, TIME), (1, TIME)}
+        assert value.shape[0] == WINDOWS and value.shape[1:] in shapes, name
 
 
 @pytest.mark.parametrize(("layers", "scan"), [(8, False), (24, True)])
@@ -112,16 +113,43 @@ def temporary_bytes(layers: int, scan: bool, tokens: jax.Array) -> int:
     return memory.temp_size_in_bytes
 
 
-def test_a_large_probe_runs_in_pieces(monkeypatch):
-    sizes = []
+@pytest.mark.parametrize(
+    ("windows", "at_once", "shape"),
+    [(8, 1, (8, 1)), (8, 4, (2, 4)), (8, 5, (2, 4)), (3, 8, (1, 3)), (19, 8, (19, 1))],
+)
+def test_a_probe_runs_in_parts_of_one_size(windows, at_once, shape, monkeypatch):
+    shapes = []
 
     def spy(graph, state, tokens):
-        sizes.append(tokens.shape[0])
-        return _recorded(graph, state, tokens)
+        shapes.append(tokens.shape)
+        n, time = tokens.shape[1], tokens.shape[2]
+        per_token = np.arange(tokens.size, dtype=np.float32).reshape(shape[0], n, time)
+        grams = np.arange(shape[0], dtype=np.float32)[:, None, None] * np.ones((N, N), np.float32)
+        steps = np.stack([per_token, -per_token], 1)
+        return {"chord": per_token, "step_length": steps, "step_gram": grams}
 
     monkeypatch.setattr("velocity_ledger.telemetry._measure._recorded", spy)
-    measured = measure(model(), np.tile(TOKENS, (7, 1))[: 16 + WINDOWS])
-    assert sizes == [8, 8, WINDOWS] and measured["chord"].shape == ((16 + WINDOWS) * TIME,)
+    probe = np.zeros((windows, TIME), np.int32)
+    measured = measure(model(), probe, windows_at_once=at_once)
+    assert shapes == [(*shape, TIME)]
+    np.testing.assert_array_equal(measured["chord"], np.arange(windows * TIME))
+    np.testing.assert_array_equal(measured["step_length"][1], -np.arange(windows * TIME))
+    np.testing.assert_array_equal(measured["step_gram"], np.full((N, N), (shape[0] - 1) / 2))
+
+
+@pytest.mark.parametrize(
+    "scan", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["scanned", "unrolled"]
+)
+@pytest.mark.parametrize("integrator", [plain(), ledger()], ids=str)
+def test_24_layers_are_measured_in_the_memory_of_a_forward_pass(integrator, scan):
+    """At the published width, on a batch of 64."""
+    config = ModelConfig(layers=24, scan=scan)
+    graph, state = nnx.split(nnx.eval_shape(lambda: GPT(config, integrator, rngs=0)))
+    tokens = jax.ShapeDtypeStruct((64, config.context), jnp.int32)
+    forward = jax.jit(lambda s, t: nnx.merge(graph, s)(t))
+    alone = peak_bytes(forward.lower(state, tokens))
+    parts = tokens.update(shape=(64, 1, config.context))
+    assert peak_bytes(RECORDED.lower(graph, state, parts)) < 1.2 * alone
 
 
 def test_dropout_is_off():
@@ -164,7 +192,13 @@ def test_an_empty_probe_is_refused():
         measure(model(), TOKENS, windows_at_once=0)
 
 
-def test_the_recorders_are_those_that_models_take():
+def test_what_is_measured_is_what_the_recorders_keep_of_the_whole_probe():
     both = Together(PathStatistics(), StepGram())
     _, recorded = model()(jnp.asarray(TOKENS), record=both)
-    assert recorded.keys() == measure(model(), TOKENS).keys()
+    measured = measure(model(), TOKENS)
+    assert recorded.keys() == measured.keys()
+    for name, value in recorded.items():
+        kept = value if name in GRAMS else value.reshape(*value.shape[:-2], -1)
+        # An angle in degrees; the rest agrees to rounding.
+        tolerance = 2e-3 if "ang" in name else 1e-5
+        np.testing.assert_allclose(measured[name], kept, tolerance, tolerance, err_msg=name)

@@ -8,10 +8,11 @@ import optax
 import pytest
 from flax import nnx
 
+from one_step import one_step
 from training.tiny import TRACES, Tiny, assert_same, make_data
 from velocity_ledger.corpus import windows
-from velocity_ledger.model import fold_in_name
-from velocity_ledger.training._step import dropout_root, placed, strong, training_step
+from velocity_ledger.model import fold_in_name, rows_key
+from velocity_ledger.training._step import dropout_root, placed, strong
 
 ROOT = dropout_root(0)
 TOKENS = windows(make_data().train, batch=4, context=8, seed=0, step=0)
@@ -20,7 +21,7 @@ TOKENS = windows(make_data().train, batch=4, context=8, seed=0, step=0)
 def pieces(model: Any, tx: optax.GradientTransformation) -> tuple[Any, Any, Any, Any]:
     graphdef, params, rest = nnx.split(model, nnx.Param, ...)
     params = placed(strong(nnx.to_pure_dict(params)))
-    return training_step(graphdef, tx), params, placed(strong(tx.init(params))), rest
+    return one_step(graphdef, tx), params, placed(strong(tx.init(params))), rest
 
 
 def loss_at(index: int, seed: int = 0) -> float:
@@ -36,7 +37,7 @@ def test_dropout_depends_on_seed_and_step_alone() -> None:
 def test_dropout_key_is_the_documented_one() -> None:
     key = jax.random.fold_in(fold_in_name(jax.random.key(5), "dropout"), 7)
     model = Tiny()
-    logits = model(TOKENS[:, :-1], key=key)
+    logits = model(TOKENS[:, :-1], key=rows_key(key, 0))
     wanted = optax.softmax_cross_entropy_with_integer_labels(logits, TOKENS[:, 1:]).mean()
     assert loss_at(7, seed=5) == pytest.approx(float(wanted), rel=1e-6)
 

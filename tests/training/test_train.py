@@ -351,7 +351,8 @@ def test_progress_is_told(tmp_path: pathlib.Path) -> None:
     run(tmp_path, progress=shown, stop_after=10)
     assert shown.calls[0] == (0, 10) and shown.calls[-1] == "stop"
     steps = [c[0] for c in shown.calls[1:] if isinstance(c, tuple)]
-    assert steps == list(range(1, 11))
+    # One line a call, which takes as many steps as its time allows.
+    assert steps == sorted(set(steps)) and steps[-1] == 10
     assert shown.calls[-2] == "saving"
     assert {"compiling", "validating", "measuring"} <= {c for c in shown.calls if type(c) is str}
     resumed = Shown()

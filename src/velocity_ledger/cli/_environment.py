@@ -4,7 +4,9 @@ import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-_PLATFORMS = {"cpu": "cpu", "gpu": "cuda,rocm", "tpu": "tpu"}
+# JAX fails for a list of which one is not installed, as `cuda,rocm`; left to itself it takes an
+# accelerator before the CPU, and a verb asks whether it is the right one.
+_PLATFORMS = {"cpu": "cpu", "gpu": "", "tpu": ""}
 _ACCELERATORS = ("/dev/nvidiactl", "/dev/kfd", "/dev/accel0", "/dev/vfio/0", "/dev/dxg")
 
 

@@ -3,7 +3,6 @@
 Little is imported before `run` is ready for Ctrl-C.
 """
 
-import contextlib
 import io
 import os
 import sys
@@ -45,13 +44,11 @@ def _guarded(arguments: Sequence[str], *, own_process: bool) -> int:
         if list(arguments) in (["--version"], ["-V"]):
             print(f"{PROGRAM} {_version()}")
             return 0
-        from velocity_ledger.cli import _huge_pages
         from velocity_ledger.cli._parse import parse
 
         verb = parse(arguments)
-        if own_process and _wants_huge_pages(verb):
-            with contextlib.suppress(OSError):  # Slower, but it works without.
-                _huge_pages.start_anew()
+        if own_process:
+            _settle(verb)
         return _call(verb, [PROGRAM, *arguments])
     except UserError as mistake:
         _tell(mistake)
@@ -79,11 +76,17 @@ def _tell(mistake: UserError) -> None:
     print(f"{PROGRAM}: error: {text}", file=sys.stderr)
 
 
-def _wants_huge_pages(verb: Any) -> bool:
-    from velocity_ledger.cli import _huge_pages
+def _settle(verb: Any) -> None:
+    """Ask the machine, for this process alone, for what makes `verb` quick."""
     from velocity_ledger.cli._environment import computes_on_cpu
+    from velocity_ledger.machine import compile_cache_environment, start_anew
 
-    return verb.trains and computes_on_cpu(verb.platform()) and _huge_pages.worthwhile()
+    if verb.trains and computes_on_cpu(verb.platform()):
+        # Ctrl-C waits for the new start to be ready for it.
+        with _interrupts.held():
+            start_anew()
+    if verb.computes:
+        os.environ.update(compile_cache_environment())
 
 
 def _call(verb: Any, command: Sequence[str]) -> int:

@@ -58,7 +58,7 @@ def parse(arguments: Sequence[str]) -> Verb:
                 or verb.defaults(rest),
                 args=rest,
             )
-            return options
+            return options.settled() if isinstance(options, Settings) else options
     except SystemExit as end:
         if end.code in (0, None):
             raise

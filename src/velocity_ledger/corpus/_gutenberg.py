@@ -13,6 +13,7 @@ from typing import Any
 
 from velocity_ledger.corpus._corpus import Corpus
 from velocity_ledger.corpus._normalise import to_ascii
+from velocity_ledger.machine import cache_folder
 
 URL = "https://www.gutenberg.org/cache/epub/100/pg100.txt"
 SECONDS = 10.0
@@ -30,18 +31,9 @@ class Unavailable(Exception):
     """The text cannot be had; the message is a reason that fits into a sentence."""
 
 
-def cache_folder(cache: Path | None) -> Path:
-    """Return `cache`, or the folder VELOCITY_LEDGER_CACHE names, or the user's cache folder."""
-    import pooch  # waits for a use: a corpus from a file needs no downloader
-
-    return Path(
-        cache or os.environ.get("VELOCITY_LEDGER_CACHE") or pooch.os_cache("velocity-ledger")
-    ).expanduser()
-
-
 def cached_file(cache: Path | None) -> Path:
-    """Where the download is kept."""
-    return cache_folder(cache) / "pg100.txt"
+    """Where the download is kept: in `cache`, or in the package's cache folder."""
+    return (cache_folder() if cache is None else Path(cache).expanduser()) / "pg100.txt"
 
 
 def gutenberg(cache: Path | None, notify: Callable[[str], None]) -> Corpus:

@@ -1,7 +1,7 @@
 """Batches without a generator's state: resuming needs only the step."""
 
 import numpy as np
-from jaxtyping import Int, Int32
+from jaxtyping import Int, Int32, Int64
 
 from velocity_ledger.errors import UserError
 
@@ -21,16 +21,30 @@ def windows(
     Raises UserError where the ids are too few, ValueError where batch or context is below 1, or
     where seed or step is outside 0..2**64 - 1.
     """
+    starts = window_starts(len(ids), batch=batch, context=context, seed=seed, step=step)
+    return ids[starts[:, None] + np.arange(context + 1)].astype(np.int32)
+
+
+def window_starts(
+    length: int, *, batch: int, context: int, seed: int, step: int
+) -> Int64[np.ndarray, " {batch}"]:
+    """Return where `windows` begin in a text of so many ids; it says how, and what is raised."""
     if batch < 1 or context < 1:
         raise ValueError(f"batch and context are at least 1, got {batch} and {context}")
     if not (0 <= seed < 2**64 and 0 <= step < 2**64):
         raise ValueError(f"seed and step are from 0 to 2**64 - 1, got {seed} and {step}")
-    places = len(ids) - context
+    places = length - context
     if places < 1:
         raise UserError(
-            f"{len(ids)} characters are too few for a context of {context}:"
-            f" the largest context they allow is {max(len(ids) - 1, 0)}"
+            f"{length} characters are too few for a context of {context}:"
+            f" the largest context they allow is {max(length - 1, 0)}"
         )
     raw = np.random.Philox(key=np.array([seed, step], np.uint64)).random_raw(batch)
-    starts = np.array([int(r) * places >> 64 for r in raw], np.int64)
-    return ids[starts[:, None] + np.arange(context + 1)].astype(np.int32)
+    if places < 2**32:
+        # The high half of a product of 96 bits, in two of 64.
+        low, high = raw & np.uint64(0xFFFFFFFF), raw >> np.uint64(32)
+        count = np.uint64(places)
+        starts = (high * count + (low * count >> np.uint64(32))) >> np.uint64(32)
+    else:
+        starts = np.array([int(r) * places >> 64 for r in raw], np.uint64)
+    return starts.astype(np.int64)

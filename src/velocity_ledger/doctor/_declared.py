@@ -83,8 +83,16 @@ def install(*requirements: Requirement) -> str:
     """The command that installs what is asked for."""
     # An installed package says them in an order of its own: jax, on which others stand, goes first.
     ordered = sorted(requirements, key=lambda word: word.name != "jax")
-    words = [f'"{word.name}{bounds(word.specifier)}"' for word in ordered]
-    return f"pip install {' '.join(words)}"
+    return f"pip install {' '.join(map(_quoted, ordered))}"
+
+
+def install_extra(extra: str) -> str:
+    """The command that installs what an extra of this package asks for."""
+    try:
+        words = [word for name, word in declared().optional if name == extra]
+    except LookupError:
+        words = []
+    return install(*words) if words else f'pip install "{NAME}[{extra}]"'
 
 
 def install_jax() -> str:
@@ -94,6 +102,11 @@ def install_jax() -> str:
     except LookupError:
         pair = []
     return install(*pair) if pair else f"pip install {NAME}"
+
+
+def _quoted(word: Requirement) -> str:
+    extras = f"[{','.join(sorted(word.extras))}]" if word.extras else ""
+    return f'"{word.name}{extras}{bounds(word.specifier)}"'
 
 
 def _first(about: Any, field: str) -> str:

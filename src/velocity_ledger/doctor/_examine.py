@@ -11,6 +11,7 @@ _PARTS = (
     ("packages", "_libraries", "packages"),
     ("jax and flax", "_fit", "fit"),
     ("extras", "_libraries", "extras"),
+    ("accelerator", "_plugins", "accelerators"),
     ("JAX at work", "_jax", "at_work"),
     ("huge pages", "_machine", "huge_pages"),
     ("compile cache", "_machine", "compile_cache"),

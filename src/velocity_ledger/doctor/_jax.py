@@ -1,11 +1,9 @@
 """JAX at work: the probe's process, and what it saw."""
 
 import dataclasses as dc
-import importlib.metadata
 import json
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -13,7 +11,7 @@ import time
 from typing import Any
 
 from velocity_ledger.doctor._check import Check
-from velocity_ledger.doctor._declared import install_jax
+from velocity_ledger.doctor._declared import install_extra, install_jax
 
 SECONDS = 90.0
 """For the whole probe; a slow disk imports JAX for the first time in half of that."""
@@ -106,15 +104,8 @@ def devices(outcome: Outcome) -> Check:
         return Check("devices", "warn", f"{found}: {reason}", "pip uninstall jax-metal")
     if platforms == {"cpu"} and not asked and _NVIDIA.exists():
         reason = "an NVIDIA card is here, but this JAX computes on the CPU"
-        return Check("devices", "warn", f"{found}: {reason}", _install_cuda())
+        return Check("devices", "warn", f"{found}: {reason}", install_extra("cuda"))
     return Check("devices", "ok", found)
-
-
-def _install_cuda() -> str:
-    extras = importlib.metadata.metadata("jax").get_all("Provides-Extra") or []
-    numbered = [extra for extra in extras if re.fullmatch(r"cuda\d+", extra)]
-    version = importlib.metadata.version("jax")
-    return f'pip install "jax[{max(numbered, default="cuda")}]=={version}"'
 
 
 def _facts(lines: bytes) -> dict[str, Any]:

@@ -32,6 +32,8 @@ def extras() -> list[Check]:
     """Return the optional packages: absent is no fault, too old is."""
     found = []
     for _, word in declared().optional:
+        if word.extras:  # For a card: that is told by its plugin.
+            continue
         if installed(word.name) is None:
             found.append(Check(word.name, "ok", "not installed (optional)", install(word)))
         else:

@@ -3,34 +3,37 @@
 import contextlib
 import datetime as dt
 import locale
-import os
 import pathlib
 import shutil
 import sys
-from collections.abc import Iterator
 
-from velocity_ledger import _pages
+from velocity_ledger import machine
+from velocity_ledger._files import nearest
 from velocity_ledger.doctor._check import Check, Status, size
 
-_CACHE = "JAX_COMPILATION_CACHE_DIR"
-_KERNEL = "/sys/kernel/mm/transparent_hugepage/enabled"
 # The published run's bundle is well below the first; a checkpoint needs more than the second.
 LITTLE, TOO_LITTLE = 2 * 2**30, 200 * 2**20
 
-_PAGES: dict[_pages.Pages, tuple[Status, str, str | None]] = {
+_ELSEWHERE = "export JAX_COMPILATION_CACHE_DIR=FOLDER"
+_KERNEL = "/sys/kernel/mm/transparent_hugepage/enabled"
+_PAGES: dict[str, tuple[Status, str, str | None]] = {
     "always": ("ok", "the kernel gives them to everybody", None),
-    "asked": ("ok", f"asked for by {_pages.VARIABLE}", None),
+    "asked": ("ok", "this process was started to ask for them", None),
     "offered": ("ok", "training on the CPU asks for them by itself", None),
-    "unknown": ("ok", "not to be had here, and not needed", None),
+    "elsewhere": (
+        "ok",
+        "nothing is set: only glibc from 2.35 on, on Linux, can ask for them",
+        None,
+    ),
     "declined": (
         "ok",
-        f"{_pages.OPT_OUT} is set, so that training does not ask for them",
-        f"unset {_pages.OPT_OUT}",
+        "VELOCITY_LEDGER_NO_REEXEC is set, so that training does not ask for them",
+        "unset VELOCITY_LEDGER_NO_REEXEC",
     ),
     "tuned": (
         "warn",
-        f"{_pages.VARIABLE} is set and does not ask for them: training on the CPU is slower",
-        f'export {_pages.VARIABLE}="${_pages.VARIABLE}:{_pages.VALUE}"',
+        "GLIBC_TUNABLES is set and does not ask for them: training on the CPU is slower",
+        'export GLIBC_TUNABLES="$GLIBC_TUNABLES:glibc.malloc.hugetlb=1"',
     ),
     "never": (
         "warn",
@@ -41,31 +44,29 @@ _PAGES: dict[_pages.Pages, tuple[Status, str, str | None]] = {
 
 
 def huge_pages() -> list[Check]:
-    """Return whether training on the CPU gets huge pages."""
-    return [Check("huge pages", *_PAGES[_pages.state()])]
+    """Return whether training on the CPU gets huge pages, and who stands to them how."""
+    memory = machine.allocator()
+    status, found, mend = _PAGES[memory.pages]
+    about = [memory.system]
+    if memory.kernel is not None:
+        about.append(f"kernel: {memory.kernel}")
+    if memory.tunables is not None:
+        about.append(f"GLIBC_TUNABLES={memory.tunables}")
+    return [Check("huge pages", status, f"{found} ({', '.join(about)})", mend)]
 
 
 def compile_cache() -> list[Check]:
-    """Return the state of JAX's persistent compilation cache."""
-    name = "compile cache"
-    given = os.environ.get(_CACHE)
-    if not given:
-        found = f"{_CACHE} is not set: every start compiles anew (optional)"
-        return [Check(name, "ok", found, f"export {_CACHE}=~/.cache/jax")]
-    if "://" in given:
-        return [Check(name, "ok", f"{given}, remote, not looked into")]
-    folder = pathlib.Path(given)
-    found = str(folder)
-    if folder.is_dir():
-        entries = list(_files_of(folder))
-        found = f"{folder}, {len(entries):,} files, {size(sum(entries))}"
-    elif not folder.exists():
-        found = f"{folder}, not there yet"
-    parent = nearest(folder)
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        reason = "is no folder" if not parent.is_dir() else "cannot be written"
-        other = f"export {_CACHE}=~/.cache/jax"
-        return [Check(name, "warn", f"{found}: {parent} {reason}", other)]
+    """Return where JAX keeps what it compiled, how much that is, and whether it is used."""
+    name, cache = "compile cache", machine.compile_cache()
+    if cache.use == "off":
+        return [Check(name, "ok", f"switched off: every start compiles anew ({cache.reason})")]
+    if cache.use == "unusable":
+        found = f"not in use: every start compiles anew ({cache.reason})"
+        return [Check(name, "warn", found, _ELSEWHERE)]
+    if "://" in cache.folder:
+        return [Check(name, "ok", f"in use: {cache.folder}, remote, not looked into")]
+    most = "" if cache.limit is None else f" of at most {size(cache.limit)}"
+    found = f"in use: {cache.folder}, {cache.entries:,} programs, {size(cache.size)}{most}"
     return [Check(name, "ok", found)]
 
 
@@ -109,12 +110,6 @@ def output() -> list[Check]:
     return [Check(name, "warn", found, f"{put} PYTHONUTF8=1")]
 
 
-def nearest(path: pathlib.Path) -> pathlib.Path:
-    """`path`, or the nearest folder above it that is there."""
-    path = path.absolute()
-    return next((place for place in (path, *path.parents) if place.exists()), path)
-
-
 def _space(name: str, place: pathlib.Path) -> Check:
     free = shutil.disk_usage(nearest(place)).free
     found = f"{size(free)} free at {place}"
@@ -124,12 +119,3 @@ def _space(name: str, place: pathlib.Path) -> Check:
     if "cache" not in name:
         mend = "velocity-ledger compare --out FOLDER"
     return Check(name, "fail" if free < TOO_LITTLE else "warn", found, mend)
-
-
-def _files_of(folder: pathlib.Path) -> Iterator[int]:
-    for base, _, names in os.walk(folder):
-        for name in names:
-            try:
-                yield os.lstat(os.path.join(base, name)).st_size
-            except OSError:  # Gone meanwhile: another process cleans up.
-                continue

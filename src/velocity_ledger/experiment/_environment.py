@@ -47,12 +47,13 @@ def environment() -> dict[str, Any]:
     }
 
 
-def device() -> dict[str, Any]:
-    """Return JAX's backend and the devices it runs on."""
+def device(asked: str) -> dict[str, Any]:
+    """Return what was asked for, JAX's backend and the devices it runs on."""
     import jax
 
     devices = jax.devices()
     return {
+        "asked": asked,
         "backend": jax.default_backend(),
         "kind": devices[0].device_kind,
         "count": len(devices),

@@ -10,11 +10,14 @@ from velocity_ledger.experiment._config import ExperimentConfig
 from velocity_ledger.integrators import Context, Integrator
 from velocity_ledger.model import ModelConfig, declared_by
 from velocity_ledger.stream import bind
+from velocity_ledger.training import microbatch
 
 MEMORY = (
-    "4 bytes * (5 P + batch * context * (layers * E * (A (a D + 3 H T) + M (b D + m F)) + S K "
-    "+ 2 D + 3 V)): weights, gradient, two moments of AdamW and the best weights so far, and what "
-    "the backward pass keeps of every field and of every sub-update; P parameters, D width, F "
+    "4 bytes * (5 P + [P] + windows * context * (layers * E * (A (a D + 3 H T) + M (b D + m F)) "
+    "+ S K + 2 D + 3 V)): weights, gradient, two moments of AdamW and the best weights so far, and "
+    "what the backward pass keeps of every field and of every sub-update for the windows that are "
+    "worked on at a time, where they are not the whole batch with one more sum of gradients; P "
+    "parameters, D width, F "
     "hidden, H heads, T context, V vocabulary; A attentions and M MLPs a layer, each evaluated E "
     "times; S sub-updates, of each of which the integrator's own step keeps K numbers a token, "
     "those of its velocity, streams or earlier outputs that its derivative reads; a = 11, with "
@@ -34,7 +37,9 @@ def memory_bytes(parameters: int, integrator: Integrator, config: ExperimentConf
     layer = sum(attention if kind == "attention" else mlp for kind in splitting.evaluated)
     kept = m.layers * len(splitting.kinds) * kept_per_token(integrator, m)
     token = m.layers * integrator.evaluations * layer + kept + 2 * m.width + 3 * m.vocabulary
-    return 4 * (5 * parameters + config.training.batch * m.context * token)
+    batch = config.training.batch
+    windows = microbatch(config.training.microbatch, batch, m.context)
+    return 4 * ((5 + (windows < batch)) * parameters + windows * m.context * token)
 
 
 _TOKENS = 10_007

@@ -94,6 +94,7 @@ def run_experiment(
     start: Start | None = None,
     stop_after: int | None = None,
     command: Sequence[str] = (),
+    device: str = "auto",
     progress: Callable[[str], Progress] = RichProgress,
     trackers: Callable[[CellRecord, pathlib.Path], Sequence[Tracker]] = _no_trackers,
     notify: Callable[[str], None] = _to_stderr,
@@ -104,7 +105,8 @@ def run_experiment(
     run. 128 + the signal's number: SIGINT or SIGTERM stopped it, and what was done is saved.
     Cells run seed by seed, so that those of one seed can be compared early. All that `out` holds
     can be read at any moment. `stop_after` ends each cell after that many steps of the unchanged
-    schedule and is no part of the configuration. `progress` makes a display from a cell's name,
+    schedule and is no part of the configuration. The words of `command`, and the `device` that was
+    asked for, are kept in the manifest. `progress` makes a display from a cell's name,
     `trackers` makes a cell's trackers from its record and folder, beside the JSONL log.
 
     With `resume` a run goes on: on the corpus it recorded, leaving finished cells as they are, but
@@ -137,13 +139,14 @@ def run_experiment(
         should_stop = stack.enter_context(stop_signals())
         stack.enter_context(locked(out))
         clear_asides(out)
+        session = _session(list(command), device)
         try:
             if recorded is None:
                 if os.path.exists(out / MANIFEST):
                     raise UserError(_exists(out))
-                ledger, corpus = _begin(config, out, variants, list(command), say, start)
+                ledger, corpus = _begin(config, out, variants, session, say, start)
             else:
-                ledger, corpus = _go_on(config, out, variants, list(command), say)
+                ledger, corpus = _go_on(config, out, variants, session, say)
         except UserError:
             if fresh and not os.path.exists(out / MANIFEST):
                 _remove(out)
@@ -238,7 +241,7 @@ def _begin(
     config: ExperimentConfig,
     out: pathlib.Path,
     variants: Sequence[Variant],
-    command: list[str],
+    session: dict[str, Any],
     notify: Callable[[str], None],
     start: Start | None = None,
 ) -> tuple[Ledger, Corpus]:
@@ -255,7 +258,6 @@ def _begin(
         try_variant(variant, variant.configure(sized).model)
     with saved(out, "run again"):
         files = keep_files(out, variants)
-    session = _session(command)
     manifest = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -371,14 +373,13 @@ def _go_on(
     config: ExperimentConfig,
     out: pathlib.Path,
     variants: Sequence[Variant],
-    command: list[str],
+    session: dict[str, Any],
     notify: Callable[[str], None],
 ) -> tuple[Ledger, Corpus]:
     # Read again: only now does the lock keep it from changing.
     manifest = read_manifest(out)
     corpus = recorded_corpus(manifest, out, notify)
     check_length(corpus, config.model.context)
-    session = _session(command)
     changed = [
         f"{name} {was} then, {session['environment'].get(name)} now"
         for name, was in manifest.get("environment", {}).items()
@@ -399,13 +400,13 @@ def _go_on(
     return ledger, corpus
 
 
-def _session(command: list[str]) -> dict[str, Any]:
+def _session(command: list[str], device: str) -> dict[str, Any]:
     return {
         "started": now(),
         "command": _environment.command(command),
         "source": _environment.source(),
         "environment": _environment.environment(),
-        "device": _environment.device(),
+        "device": _environment.device(device),
     }
 
 

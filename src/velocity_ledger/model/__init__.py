@@ -6,6 +6,7 @@ from velocity_ledger._lazy import lazy
 
 if TYPE_CHECKING:
     from velocity_ledger.model._attention import Attention as Attention
+    from velocity_ledger.model._bits import rows_key as rows_key
     from velocity_ledger.model._block import declared_by as declared_by
     from velocity_ledger.model._config import BLOCKS as BLOCKS, ModelConfig as ModelConfig
     from velocity_ledger.model._convert import convert as convert
@@ -40,6 +41,7 @@ __getattr__, __dir__, __all__ = lazy(
         "fold_in_name": "_keys",
         "generate": "_generate",
         "rotate": "_rotary",
+        "rows_key": "_bits",
         "unit_weights": "_unit_weights",
         "with_numbers": "_numbers",
     },

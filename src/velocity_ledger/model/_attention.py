@@ -8,10 +8,11 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from velocity_ledger.integrators import retract
-from velocity_ledger.model._config import ModelConfig
-from velocity_ledger.model._dropout import dropout
+from velocity_ledger.model._causal import causal
+from velocity_ledger.model._config import ModelConfig, Precision
+from velocity_ledger.model._dropout import dropout, kept
 from velocity_ledger.model._keys import PathKeys
-from velocity_ledger.model._linear import linear
+from velocity_ledger.model._linear import linear, together
 from velocity_ledger.model._norm import Constant, factor, norm, read
 from velocity_ledger.model._rotary import rotate
 from velocity_ledger.model._scale import Scale
@@ -36,13 +37,14 @@ class Attention(nnx.Module):
     """
 
     def __init__(
-        self, config: ModelConfig, *, pre_norm: bool, keys: PathKeys, index: int = 0
+        self, config: ModelConfig, *, pre_norm: bool, keys: PathKeys, index: Any = 0
     ) -> None:
         width, kept = config.width, config.key_heads * config.head_size
         self.heads = config.heads
         self.key_heads = config.key_heads
         self.rate = config.dropout
         self.share = config.share_attention_dropout
+        self.precision: Precision = config.precision
         self.rope = config.positions == "rope"
         self.norm = norm(config, keys.at("norm")) if pre_norm else None
         self.factor: Constant | None = factor(config, index)
@@ -75,10 +77,10 @@ class Attention(nnx.Module):
             z = z.reshape(batch, time, heads, -1).swapaxes(1, 2)
             return z if heads == self.heads else jnp.repeat(z, self.heads // heads, axis=1)
 
-        values = self.value(y)
+        queries, keys, values = together([self.query, self.key, self.value], y)
         if first_values is not None:
             values = 0.5 * first_values.reshape(values.shape) + 0.5 * values
-        q, k = split(self.query(y), self.heads), split(self.key(y), self.key_heads)
+        q, k = split(queries, self.heads), split(keys, self.key_heads)
         v = split(values, self.key_heads)
         if self.rope:
             q, k = rotate(q), rotate(k)
@@ -88,15 +90,19 @@ class Attention(nnx.Module):
         else:
             scale = self.qk_scale()[:, None, :].astype(q.dtype)
             q, k = scale * retract(q, 1.0) * size**0.5, scale * retract(k, 1.0)
-        scores = jnp.einsum("bhqd,bhkd->bhqk", q, k)
-        causal = jnp.tril(jnp.ones((time, time), bool))
-        weights = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
-        if key is not None:
-            mask = (1, 1, time, time) if self.share else weights.shape
-            weights = dropout(weights, self.rate, jax.random.fold_in(key, WEIGHTS), mask)
-        mixed = jnp.einsum("bhqk,bhkd->bhqd", weights, v)
+        mask = None
+        if key is not None and self.rate:
+            mask = self._kept(jax.random.fold_in(key, WEIGHTS), batch, time)
+        mixed = causal(q, k, v, mask=mask, rate=self.rate, precision=self.precision)
         out = self.out(mixed.swapaxes(1, 2).reshape(batch * time, width)).reshape(x.shape)
         return out if key is None else dropout(out, self.rate, jax.random.fold_in(key, OUTPUT))
+
+    def _kept(self, key: Any, batch: int, time: int) -> Any:
+        """Which attention weights dropout spares, for all heads and sequences or for each."""
+        if not self.share:
+            return kept(key, self.rate, (batch, self.heads, time, time))
+        # Drawn once, not anew in every product that it meets.
+        return jax.lax.optimization_barrier(kept(key, self.rate, (1, 1, time, time), shared=True))
 
 
 class WithValues(nnx.Module):

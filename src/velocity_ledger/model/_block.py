@@ -43,7 +43,7 @@ class Block(nnx.Module):
     """One layer of the GPT: its fields; how the stream is integrated is not its business."""
 
     def __init__(
-        self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys, index: int = 0
+        self, config: ModelConfig, integrator: Integrator, *, keys: PathKeys, index: Any = 0
     ) -> None:
         pre_norm = integrator.pre_norm
         declared = declared_by(integrator, config)
@@ -81,8 +81,18 @@ class Block(nnx.Module):
         )
 
 
-def stack(blocks: list[Block]) -> Block:
-    """Return one block whose weights carry the layers on their first axis."""
-    graph, first = nnx.split(blocks[0])
-    states = [first, *(nnx.state(block) for block in blocks[1:])]
-    return nnx.merge(graph, jax.tree.map(lambda *leaves: jnp.stack(leaves), *states))
+def stacked(config: ModelConfig, integrator: Integrator, keys: PathKeys) -> Block:
+    """Return one block whose weights carry the layers on their first axis.
+
+    They are those of the blocks made one by one at `keys.at(i)`, bit for bit, in the time of one.
+    """
+    graphs = []
+
+    def state(index: Any) -> Any:
+        own = keys.each(config.layers, index)
+        graph, state = nnx.split(Block(config, integrator, keys=own, index=index))
+        graphs.append(graph)
+        return state
+
+    states = jax.vmap(state)(jnp.arange(config.layers))
+    return nnx.merge(graphs[0], states)

@@ -10,6 +10,7 @@ Norm = Literal["layer", "rms"]
 Positions = Literal["learned", "rope"]
 Activation = Literal["gelu", "swiglu"]
 Init = Literal["lecun", "width"]
+Precision = Literal["fp32", "bf16", "tf32"]
 
 
 @dc.dataclass(frozen=True)
@@ -36,6 +37,9 @@ class ModelConfig:
     """Rate on the embedding, the attention weights and each field's output."""
     share_attention_dropout: bool = True
     """One attention-dropout mask for all heads and sequences, as in the published run."""
+    precision: Precision = "fp32"
+    """What products of matrices are computed in; all else, weights and sums too, is float32. tf32
+    is for NVIDIA GPUs."""
     scan: bool = False
     """Compile one layer and scan it over depth, instead of unrolling every layer."""
     vocabulary: int = 80
@@ -75,7 +79,8 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name, choices in (
-            ("norm", Norm), ("positions", Positions), ("activation", Activation), ("init", Init)
+            ("norm", Norm), ("positions", Positions), ("activation", Activation), ("init", Init),
+            ("precision", Precision),
         ):  # fmt: skip
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(get_args(choices))
@@ -130,7 +135,7 @@ class ModelConfig:
 
 
 _SHAPE = ("layers", "width", "heads", "hidden", "context", "vocabulary")
-_RUN = ("dropout", "share_attention_dropout", "scan", "kv_heads")
+_RUN = ("dropout", "precision", "share_attention_dropout", "scan", "kv_heads")
 _GPT = {
     f.name: f.default for f in dc.fields(ModelConfig) if f.name not in (*_SHAPE, *_RUN)
 }  # fmt: skip

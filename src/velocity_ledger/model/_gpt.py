@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import Integrator
 from velocity_ledger.model import _weights
-from velocity_ledger.model._block import Block, declared_by, learned, stack, values
+from velocity_ledger.model._block import Block, declared_by, learned, stacked, values
 from velocity_ledger.model._cache import Extension
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._dropout import dropout
@@ -69,11 +69,14 @@ class GPT(nnx.Module):
             if config.positions == "learned"
             else None
         )
-        blocks = [
-            Block(config, integrator, keys=keys.at("blocks").at(i), index=i)
-            for i in range(config.layers)
-        ]
-        self.blocks: Any = stack(blocks) if config.scan else nnx.List(blocks)
+        below = keys.at("blocks")
+        self.blocks: Any = (
+            stacked(config, integrator, below)
+            if config.scan
+            else nnx.List(
+                [Block(config, integrator, keys=below.at(i), index=i) for i in range(config.layers)]
+            )
+        )
         self.learned = learned(declared, "model", keys.at("integrator"))
         self.norm: Any = norm(config, keys.at("norm")) if config.final_norm else None
         self.head: Any = (

@@ -27,7 +27,7 @@ class MLP(nnx.Module):
     """
 
     def __init__(
-        self, config: ModelConfig, *, pre_norm: bool, keys: PathKeys, index: int = 0
+        self, config: ModelConfig, *, pre_norm: bool, keys: PathKeys, index: Any = 0
     ) -> None:
         width, hidden = config.width, config.hidden
         gated, scaled = config.activation == "swiglu", config.hidden_scale

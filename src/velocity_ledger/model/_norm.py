@@ -27,13 +27,16 @@ def norm(config: ModelConfig, keys: PathKeys) -> Any:
     return nnx.LayerNorm(config.width, use_bias=config.bias, rngs=keys.rngs())
 
 
-def factor(config: ModelConfig, index: int) -> Constant | None:
+def factor(config: ModelConfig, index: Any) -> Constant | None:
     """Return LayerNorm scaling's 1/sqrt(l) of the layer l = index + 1, None where it is off.
 
     (Sun et al. 2025, arXiv 2502.05795: both norms of a block, not the final one.) A variable, so
-    that layers stacked for a scan carry their own.
+    that layers stacked for a scan carry their own; `index` may be traced.
     """
-    return Constant(jnp.float32((index + 1) ** -0.5)) if config.norm_scaling else None
+    if not config.norm_scaling:
+        return None
+    factors = [layer**-0.5 for layer in range(1, config.layers + 1)]
+    return Constant(jnp.asarray(factors, jnp.float32)[index])
 
 
 def read(

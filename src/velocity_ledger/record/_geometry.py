@@ -24,6 +24,7 @@ def angle(
     For unit vectors it is 2 atan2(|a - b|, |a + b|) (Kahan), where an arccos of the cosine loses
     half of the digits.
     """
-    apart = split_norm(a - b)[0]
-    together = split_norm(a + b)[0]
+    # Entries of directions are at most 1, so their squares need no care.
+    apart = jnp.sqrt(jnp.sum((a - b) ** 2, -1))
+    together = jnp.sqrt(jnp.sum((a + b) ** 2, -1))
     return jnp.degrees(2 * jnp.arctan2(apart, together))

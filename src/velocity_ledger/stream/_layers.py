@@ -94,7 +94,11 @@ def run_layers(
         rows = []
         for offset, sub_update in enumerate(layer):
             visit = visited[sub_update.kind] + _kinds(layer[:offset]).count(sub_update.kind)
-            carry, row = advance(carry, sub_update, start + offset, visit)
+            # Fenced, or the compiler keeps every field's output and computes each memory, and each
+            # row, from all of them: quadratic in depth.
+            carry, row = jax.lax.optimization_barrier(
+                advance(carry, sub_update, start + offset, visit)
+            )
             rows.append(row)
         return carry, rows
 

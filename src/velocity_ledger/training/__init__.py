@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from velocity_ledger.training._anneal import SHAPES as SHAPES, Anneal as Anneal
     from velocity_ledger.training._checkpoint import Checkpoints as Checkpoints
     from velocity_ledger.training._config import TrainingConfig as TrainingConfig
+    from velocity_ledger.training._gradient import microbatch as microbatch
     from velocity_ledger.training._history import LEARNED as LEARNED, History as History
     from velocity_ledger.training._optimizer import (
         optimizer as optimizer,
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
         SilentProgress as SilentProgress,
     )
     from velocity_ledger.training._signals import stop_signals as stop_signals
+    from velocity_ledger.training._step import (
+        LONGEST as LONGEST,
+        Batching as Batching,
+        dropout_root as dropout_root,
+        training_steps as training_steps,
+    )
     from velocity_ledger.training._trackers import (
         JsonlTracker as JsonlTracker,
         NullTracker as NullTracker,
@@ -44,11 +51,13 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
         "Anneal": "_anneal",
+        "Batching": "_step",
         "Checkpoints": "_checkpoint",
         "Data": "_train",
         "History": "_history",
         "JsonlTracker": "_trackers",
         "LEARNED": "_history",
+        "LONGEST": "_step",
         "NullTracker": "_trackers",
         "Progress": "_progress",
         "RichProgress": "_progress",
@@ -61,12 +70,15 @@ __getattr__, __dir__, __all__ = lazy(
         "TrainingConfig": "_config",
         "ValidationBatches": "_validation",
         "WandbTracker": "_trackers",
+        "dropout_root": "_step",
         "evaluate": "_validation",
+        "microbatch": "_gradient",
         "optimizer": "_optimizer",
         "schedule": "_optimizer",
         "stop_signals": "_signals",
         "swept_optimizer": "_optimizer",
         "train": "_train",
+        "training_steps": "_step",
         "validation_batches": "_validation",
         "warmup_steps": "_optimizer",
     },

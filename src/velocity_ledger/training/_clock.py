@@ -26,11 +26,10 @@ class Clock:
         finally:
             self.compile_s += time.perf_counter() - begin
 
-    def step(self) -> None:
-        """A step was handed to the device."""
-        if self._since is None:
-            self._since = time.perf_counter()
-        self._dispatched += 1
+    def handed(self, count: int) -> None:
+        """So many steps were handed to the device."""
+        self.begin()
+        self._dispatched += count
 
     def begin(self) -> None:
         """Stepping begins, if it was not going on."""

@@ -14,6 +14,9 @@ class TrainingConfig:
     """Steps of the whole schedule."""
     batch: int = 64
     """Windows a step."""
+    microbatch: int | None = None
+    """Windows whose gradient is taken at a time, a divisor of the batch; None: what suits the
+    device. It changes speed and memory and the rounding of sums, nothing else."""
     peak_rate: float = 1e-3
     """Learning rate after warm-up."""
     final_rate: float = 1e-4
@@ -52,6 +55,10 @@ class TrainingConfig:
         for name in positive:
             if getattr(self, name) < 1:
                 raise UserError(f"training {name} must be at least 1, got {getattr(self, name)}")
+        if self.microbatch is not None and (self.microbatch < 1 or self.batch % self.microbatch):
+            raise UserError(
+                f"training microbatch must divide the batch of {self.batch}, got {self.microbatch}"
+            )
         for name in ("warmup", "val_batches", "weight_decay", "final_rate", "probe_seed"):
             if getattr(self, name) < 0:
                 raise UserError(f"training {name} must not be negative, got {getattr(self, name)}")

@@ -1,5 +1,6 @@
-"""One optimizer step as one compiled program."""
+"""Optimizer steps as one compiled program."""
 
+import dataclasses as dc
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import optax
 from flax import nnx
+from jaxtyping import Array, Float
 
-from velocity_ledger.model import fold_in_name
-from velocity_ledger.training._validation import token_losses
+from velocity_ledger.model import fold_in_name, rows_key
+from velocity_ledger.training._gradient import loss_and_gradient, mean_loss_of
 
 
 def dropout_root(seed: int) -> jax.Array:
@@ -49,37 +51,49 @@ def all_finite(tree: Any) -> jax.Array:
     return jnp.all(jnp.array([jnp.all(jnp.isfinite(x)) for x in floating] or [True]))
 
 
-def training_step(
-    graphdef: Any, optimizer: optax.GradientTransformation
-) -> Callable[..., tuple[Any, Any, jax.Array]]:
-    """The compiled step of every model of this structure under this optimizer.
+LONGEST = 64
+"""The most steps that one call of the compiled program takes."""
+
+
+@dc.dataclass(frozen=True)
+class Batching:
+    """How batches are made: windows of context + 1 tokens, so many, worked on so many at a time."""
+
+    context: int
+    batch: int
+    at_a_time: int
+
+
+def training_steps(
+    graphdef: Any, optimizer: optax.GradientTransformation, batching: Batching
+) -> Callable[..., tuple[Any, Any, Float[Array, " {LONGEST}"]]]:
+    """The compiled loop over steps, of every model of this structure under this optimizer.
 
     Optimizers that share their `update`, and differ in their initial state alone, share it.
 
-    `step(params, state, rest, tokens, root, index)` returns the new parameters, the new optimizer
-    state and the mean cross-entropy before the update. `params` and `state` are donated. The
-    dropout key is `root` with `index`, the number of updates so far, folded in.
+    `steps(params, state, rest, ids, starts, root, first, count)` takes `count` steps, at most
+    `LONGEST`, and returns the new parameters, the new optimizer state and the mean cross-entropies
+    before each update, [LONGEST], of which the first `count` hold. Windows are cut on the device
+    out of `ids`, the resident training split, at `starts` [LONGEST, batch]. `params` and `state`
+    are donated. The dropout key of a step is `root` with the number of updates before it, `first`
+    for the first, folded in. How many steps a call takes changes no bit of the result.
     """
     # Line searches and plateau rules read the loss; others ignore it.
     reads_loss = isinstance(optimizer, optax.GradientTransformationExtraArgs)
-    return _compiled(graphdef, optimizer.update, reads_loss)
+    return _compiled(graphdef, optimizer.update, reads_loss, batching)
 
 
 @functools.lru_cache(maxsize=16)
 def _compiled(
-    graphdef: Any, update: Callable[..., Any], reads_loss: bool
-) -> Callable[..., tuple[Any, Any, jax.Array]]:
+    graphdef: Any, update: Callable[..., Any], reads_loss: bool, batching: Batching
+) -> Callable[..., Any]:
 
-    def step(
-        params: Any, state: Any, rest: Any, tokens: Any, root: Any, index: Any
-    ) -> tuple[Any, Any, Any]:
-        key = jax.random.fold_in(root, index)
+    def step(params: Any, state: Any, rest: Any, tokens: Any, key: Any) -> tuple[Any, Any, Any]:
+        loss, gradient = loss_and_gradient(graphdef, params, rest, tokens, key, batching.at_a_time)
 
         def objective(trial: Any) -> jax.Array:
-            model: Any = nnx.merge(graphdef, trial, rest)
-            return jnp.mean(token_losses(model(tokens[:, :-1], key=key), tokens[:, 1:]))
+            return mean_loss_of(graphdef, trial, rest, tokens, rows_key(key, 0))
 
-        loss, gradient = jax.value_and_grad(objective)(params)
         extra = {"value": loss, "grad": gradient, "value_fn": objective} if reads_loss else {}
         updates, state = update(gradient, state, params, **extra)
         params = optax.apply_updates(params, updates)
@@ -91,4 +105,19 @@ def _compiled(
             params = project(params)
         return params, strong(state), loss
 
-    return jax.jit(step, donate_argnums=(0, 1))
+    def steps(
+        params: Any, state: Any, rest: Any, ids: Any, starts: Any, root: Any, first: Any, count: Any
+    ) -> tuple[Any, Any, Any]:
+        within = jnp.arange(batching.context + 1)
+
+        def one(i: Any, carry: Any) -> Any:
+            params, state, losses = carry
+            tokens = ids[starts[i][:, None] + within].astype(jnp.int32)
+            key = jax.random.fold_in(root, first + i.astype(jnp.uint32))
+            params, state, loss = step(params, state, rest, tokens, key)
+            return params, state, losses.at[i].set(loss.astype(losses.dtype))
+
+        losses = jnp.full(LONGEST, jnp.nan, jnp.float32)
+        return jax.lax.fori_loop(0, count, one, (params, state, losses))
+
+    return jax.jit(steps, donate_argnums=(0, 1))

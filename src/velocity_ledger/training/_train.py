@@ -18,7 +18,7 @@ import optax
 from flax import nnx
 from jaxtyping import Int
 
-from velocity_ledger.corpus import windows
+from velocity_ledger.corpus import window_starts, windows
 from velocity_ledger.errors import UserError
 from velocity_ledger.model import with_numbers
 from velocity_ledger.telemetry import measure
@@ -26,22 +26,28 @@ from velocity_ledger.training._anneal import Anneal
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._clock import Clock
 from velocity_ledger.training._config import TrainingConfig
+from velocity_ledger.training._gradient import microbatch
 from velocity_ledger.training._history import LEARNED, History, Recorder, improves, stalled
 from velocity_ledger.training._optimizer import optimizer as published_optimizer, warmup_steps
 from velocity_ledger.training._progress import Progress, SilentProgress
 from velocity_ledger.training._signals import stop_signals
 from velocity_ledger.training._step import (
+    LONGEST,
+    Batching,
     all_finite,
     dropout_root,
     placed,
     strong,
-    training_step,
+    training_steps,
 )
 from velocity_ledger.training._trackers import CLOSING, Tracker
 from velocity_ledger.training._validation import mean_loss, validation_batches
 
-IN_FLIGHT = 4
-"""Steps handed to the device before the loss of the first of them is waited for."""
+IN_FLIGHT = 2
+"""Calls handed to the device before the losses of the first of them are waited for."""
+
+CALL_SECONDS = 0.25
+"""About how long one call may take: so often a signal is looked for and the progress is shown."""
 
 Reason = Literal["finished", "stopped", "patience", "interrupted", "diverged"]
 
@@ -130,8 +136,9 @@ def train(
     `stop_after` ends the unchanged schedule after that many updates. Where a run ends off the
     validation grid, it is validated and measured there for this `Run` only: a resumed run that
     goes further forgets it. `on_save` is called after each checkpoint. `should_stop` returns a
-    signal's number or None, and is asked between steps; without it SIGINT and SIGTERM are caught
-    for the length of this call. The telemetry's probe is drawn from the validation split.
+    signal's number or None, and is asked before every step is handed over; without it SIGINT and
+    SIGTERM are caught for the length of this call. The telemetry's probe is drawn from the
+    validation split.
 
     With `anneal` the model's integrator, which must be of its structure, changes its numbers step
     by step. The model is then validated before the first step, too, and best validation and
@@ -193,7 +200,10 @@ class _Loop:
         self.params = placed(strong(nnx.to_pure_dict(params)))
         self.state = placed(strong(optimizer.init(self.params)))
         self._at: int | None = None  # the step whose numbers `rest` holds
-        self.update = training_step(self.graphdef, optimizer)
+        size = microbatch(config.microbatch, config.batch, self.context)
+        self.batching = Batching(self.context, config.batch, size)
+        self.update = training_steps(self.graphdef, optimizer, self.batching)
+        self.ids = _resident(data.train)
         self.root = dropout_root(seed)
         self.batches = validation_batches(data.val, config, self.context)
         self.probe = windows(
@@ -208,7 +218,7 @@ class _Loop:
         self.diverged = False
         self.best: _Best | None = None
         self.record = Recorder()
-        self.pending: collections.deque[jax.Array] = collections.deque()
+        self.pending: collections.deque[tuple[jax.Array, int]] = collections.deque()
         self.clock = Clock()
         self.compiled = False
         self.checkpoints: Checkpoints | None = None
@@ -216,6 +226,7 @@ class _Loop:
         self.progress: Progress = SilentProgress()
         self.on_save: Callable[[Snapshot], None] | None = None
         self.stop_after: int | None = None
+        self.signal: int | None = None
 
     @property
     def end(self) -> int:
@@ -231,7 +242,7 @@ class _Loop:
             self._validate()
         reason, signal = self._reason_to_stop(should_stop)
         while reason is None:
-            self._advance()
+            self._advance(should_stop)
             self._grid_events()
             reason, signal = self._reason_to_stop(should_stop)
         self._drain()
@@ -270,50 +281,78 @@ class _Loop:
             return "patience", None
         if self.stop_after is not None and self.step >= self.stop_after:
             return "stopped", None
-        signal = should_stop()
+        signal = should_stop() if self.signal is None else self.signal
         return ("interrupted", signal) if signal is not None else (None, None)
 
-    def _advance(self) -> None:
-        """One update, handed to the device but not waited for."""
-        tokens = windows(
-            self.data.train,
-            batch=self.config.batch,
-            context=self.context,
-            seed=self.seed,
-            step=self.step,
+    def _advance(self, should_stop: Callable[[], int | None]) -> None:
+        """Some updates, handed to the device in one call but not waited for."""
+        count = self._count()
+        for i in range(1, count):
+            self.signal = should_stop()
+            if self.signal is not None:
+                count = i
+                break
+        arguments = (
+            *(self.params, self.state, self._rest(), self.ids, self._starts(count), self.root),
+            *(np.uint32(self.step), np.int32(count)),
         )
-        rest = self._rest()
-        arguments = (self.params, self.state, rest, tokens, self.root, np.uint32(self.step))
         if not self.compiled:
             self.progress.busy("compiling")
             with self.clock.compiling():
-                self.params, self.state, loss = self.update(*arguments)
+                self.params, self.state, losses = self.update(*arguments)
             self.compiled = True
         else:
             self.clock.begin()
-            self.params, self.state, loss = self.update(*arguments)
-        self.clock.step()
-        self.step += 1
-        self.pending.append(loss)
+            self.params, self.state, losses = self.update(*arguments)
+        self.clock.handed(count)
+        self.step += count
+        self.pending.append((losses, count))
         if len(self.pending) > IN_FLIGHT:
             self._receive()
 
+    def _count(self) -> int:
+        """How many steps the next call takes: up to the next event, and not for too long."""
+        config, step = self.config, self.step
+        seconds = self.clock.seconds_a_step(self._waiting())
+        moving = self.anneal is not None and step <= self.anneal.steps
+        if not self.compiled or not seconds or moving:
+            return 1
+        grid = [every - step % every for every in (config.val_every, config.checkpoint_every)]
+        looks = [at - step for at in config.telemetry_steps if at > step]
+        return min(LONGEST, self.end - step, *grid, *looks, max(1, int(CALL_SECONDS / seconds)))
+
+    def _starts(self, count: int) -> Int[np.ndarray, "longest batch"]:
+        starts = np.zeros((LONGEST, self.config.batch), np.int32)
+        for i in range(count):
+            starts[i] = window_starts(
+                len(self.data.train),
+                batch=self.config.batch,
+                context=self.context,
+                seed=self.seed,
+                step=self.step + i,
+            )
+        return starts
+
+    def _waiting(self) -> int:
+        return sum(count for _, count in self.pending)
+
     def _receive(self) -> None:
-        """Wait for the oldest loss that is not here yet and note it."""
-        loss = np.float32(self.pending.popleft())
+        """Wait for the oldest losses that are not here yet and note them."""
+        losses, count = self.pending.popleft()
         if self.diverged:
             return
-        self.record.train_loss.append(loss)
+        for loss in np.asarray(losses)[:count]:
+            self.record.train_loss.append(loss)
+            self._log(len(self.record.train_loss), {"train_loss": float(loss)})
+            if not np.isfinite(loss):
+                self.diverged = True
+                return
         done = len(self.record.train_loss)
-        self._log(done, {"train_loss": float(loss)})
-        if not np.isfinite(loss):
-            self.diverged = True
-            return
-        seconds = self.clock.seconds_a_step(len(self.pending))
+        seconds = self.clock.seconds_a_step(self._waiting())
         if seconds:
             self.progress.update(
                 done,
-                loss=float(loss),
+                loss=float(self.record.train_loss[-1]),
                 tokens_per_second=self.config.batch * self.context / seconds,
                 seconds_left=seconds * max(0, self.end - done),
             )
@@ -497,6 +536,14 @@ def _learned(model: Any) -> dict[str, np.ndarray]:
     """What the model's integrator has learned so far: a null model must use the same."""
     learned = getattr(model, "integrator_parameters", dict)()
     return {f"{LEARNED}{name}": np.asarray(value) for name, value in learned.items()}
+
+
+def _resident(ids: Int[np.ndarray, " length"]) -> jax.Array:
+    """The split on the device, in as few bytes as its ids need."""
+    if len(ids) >= 2**31:
+        raise UserError(f"a training split holds at most 2**31 - 1 tokens, got {len(ids)}")
+    narrow = np.min_scalar_type(int(ids.max(initial=0)))
+    return jax.device_put(ids.astype(narrow if narrow.itemsize < 4 else np.int32))
 
 
 def _path_means(measurement: dict[str, np.ndarray]) -> dict[str, float]:

@@ -94,6 +94,7 @@ class Convert(Computing):
             resume=self.resume,
             stop_after=self.stop_after,
             command=command,
+            device=self.device,
             trackers=trackers_of(self.track, out),
         )
         if status >= 128:

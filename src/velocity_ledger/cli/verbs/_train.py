@@ -62,6 +62,7 @@ class Training(Settings):
             add=self.adds,
             stop_after=self.stop_after,
             command=command,
+            device=self.device,
             trackers=trackers_of(self.track, out),
         )
         if status >= 128:

@@ -12,6 +12,8 @@ class Verb:
     Modules of verbs are imported for `--help`, so what computes is imported inside `call`.
     """
 
+    computes: ClassVar[bool] = False
+    """Whether it compiles programs that are worth keeping for the next start."""
     trains: ClassVar[bool] = False
     """Whether it computes long enough for huge pages to be worth a new start."""
 

@@ -1,0 +1,127 @@
+"""The command: words to a run, a file and tables."""
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from benchmarks import machine, settings
+from benchmarks.bench import Bench
+from benchmarks.parts import PARTS
+from velocity_ledger._files import try_folder, write_aside
+from velocity_ledger.errors import UserError
+from velocity_ledger.experiment._json import plain
+
+INTERRUPTED = 130
+BUSY = 0.5
+"""From this load on, others were at work, too."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = _Parser(
+        prog="benchmarks",
+        description="Measure the speed of training, side by side with the article's way, PyTorch "
+        "and the lone matrix products, and of what else a user waits for.",
+        epilog="Ratios are formed within rounds of one run; figures of two runs do not compare.",
+        allow_abbrev=False,
+    )
+    made.add_argument("--out", type=Path, help="the JSON file; build/bench/<corner>.json")
+    made.add_argument("--only", nargs="+", choices=tuple(PARTS), help="parts, default all")
+    made.add_argument("--programs", nargs="+", metavar="PATTERN", help="of the part training")
+    made.add_argument("--rounds", type=_positive, help="alternating rounds")
+    made.add_argument("--steps", type=_positive, help="runs of each program in a round")
+    made.add_argument("--quick", action="store_true", help="smoke-sized: measures nothing")
+    made.add_argument("--torch-python", metavar="PATH", help="an interpreter that has PyTorch")
+    return made
+
+
+def _positive(word: str) -> int:
+    try:
+        value = int(word)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {word}")
+    return value
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit status.
+
+    0: done; 1: a program failed; 2: a mistake in the words, told in one line on standard error;
+    130 and 143: stopped, with all workers, by SIGINT and SIGTERM.
+    """
+    try:
+        signal.signal(signal.SIGTERM, _stop)
+        return _run(parser().parse_args(arguments))
+    except UserError as mistake:
+        print(f"benchmarks: error: {mistake}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nbenchmarks: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+
+
+def _stop(number: int, frame: Any) -> NoReturn:
+    del frame
+    raise SystemExit(128 + number)
+
+
+def _run(options: argparse.Namespace) -> int:
+    out = options.out or Path("build") / "bench" / f"{machine.corner()}.json"
+    try_folder(out.parent)
+    if out.is_dir():
+        raise UserError(f"{out} is a folder: name a file with --out")
+    torch = options.torch_python
+    if torch is not None:
+        if shutil.which(torch) is None:
+            raise UserError(f"{torch} is no program: name the interpreter that has PyTorch")
+        # Workers start elsewhere. Not resolved: behind the link is an interpreter without it.
+        torch = str(Path(torch).absolute()) if Path(torch).exists() else torch
+    bench = Bench(
+        quick=options.quick,
+        rounds=options.rounds,
+        steps=options.steps,
+        torch=torch,
+        only=tuple(options.programs or ()),
+    )
+    found: dict[str, Any] = {"machine": machine.described(), "quick": options.quick}
+    found["removed_from_the_environment"] = settings.clean()
+    if (found["machine"]["load"] or 0) > BUSY:
+        told = f"load {found['machine']['load']} before the start: others are at work here"
+        print(f"benchmarks: {told}", file=sys.stderr)
+    failed = False
+    for name in options.only or PARTS:
+        part = PARTS[name]
+        # As the file has it: numbers that are none become null.
+        made = found[name] = plain(part.measure(bench))
+        failed = failed or _failed(made)
+        versions = {row["facts"].get("torch") for row in made.get("rows", ()) if "facts" in row}
+        found["machine"]["torch"] = found["machine"]["torch"] or max(
+            versions - {None}, default=None
+        )
+        # After each part: whoever is tired of waiting keeps what there is.
+        text = json.dumps(found, indent=1, allow_nan=False) + "\n"
+        write_aside(out, lambda path, text=text: path.write_text(text, encoding="utf-8"))
+        print(f"{part.told(made)}\n", flush=True)
+    print(f"all figures: {out}")
+    return int(failed)
+
+
+def _failed(found: Any) -> bool:
+    """Whether some row has an error."""
+    if isinstance(found, dict):
+        return isinstance(found.get("error"), str) or any(map(_failed, found.values()))
+    return isinstance(found, list) and any(map(_failed, found))

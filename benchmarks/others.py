@@ -1,0 +1,35 @@
+"""How much of the machine was at somebody else's work: a measurement among others is none."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+_IDLE = (3, 4)
+"""Places of the first line's idle times; behind the first eight, some are counted twice."""
+
+
+def busy_s() -> float | None:
+    """Seconds that all cores have worked since the machine started; None where Linux is not."""
+    try:
+        words = _STAT.read_text().partition("\n")[0].split()[1:9]
+    except OSError:
+        return None
+    ticks = sum(int(word) for place, word in enumerate(words) if place not in _IDLE)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def share(before: float | None, after: float | None, own_s: float, wall_s: float) -> float | None:
+    """Of all cores in that time, what neither stood still nor did one's own work."""
+    if before is None or after is None or wall_s <= 0:
+        return None
+    return max(0.0, after - before - own_s) / (wall_s * (os.cpu_count() or 1))
+
+
+def told(turns: Sequence[float | None]) -> str | None:
+    """The words for it, of the shares of all turns."""
+    known = sorted(turn for turn in turns if turn is not None)
+    if not known:
+        return None
+    middle, most = known[len(known) // 2], known[-1]
+    return f"others took {100 * middle:.0f} % of the cores, at most {100 * most:.0f} %"

@@ -1,0 +1,1 @@
+"""What is measured: a class each, which a worker builds from JSON and runs."""

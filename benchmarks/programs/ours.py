@@ -1,0 +1,126 @@
+"""Our training step, as `train` prepares and calls it. All that knows of its inside is here."""
+
+import dataclasses as dc
+from typing import Any
+
+import numpy as np
+
+from benchmarks import shape as sizes, text
+from benchmarks.shape import Shape
+
+PRECISION = "precision"
+
+
+def precisions() -> tuple[str, ...]:
+    """The precisions that can be asked for; read without JAX."""
+    return ("fp32",) if _owner() is None else ("fp32", "bf16")
+
+
+def _owner() -> str | None:
+    """The configuration that has the setting, if there is one."""
+    from velocity_ledger.model._config import ModelConfig
+    from velocity_ledger.training._config import TrainingConfig
+
+    owners = {"model": ModelConfig, "training": TrainingConfig}
+    has = [n for n, c in owners.items() if PRECISION in {f.name for f in dc.fields(c)}]
+    return has[0] if has else None
+
+
+def configured(shape: Shape, precision: str = "fp32", scan: bool = False) -> tuple[Any, Any]:
+    """The configurations of the model and of the run."""
+    from velocity_ledger import ModelConfig, TrainingConfig
+
+    own = {f.name: getattr(shape, f.name) for f in dc.fields(shape) if f.name != "batch"}
+    found = {
+        "model": ModelConfig(**own, scan=scan),
+        "training": TrainingConfig(
+            steps=sizes.STEPS,
+            batch=shape.batch,
+            peak_rate=sizes.PEAK,
+            final_rate=sizes.FINAL,
+            warmup=sizes.WARMUP,
+            weight_decay=sizes.DECAY,
+            clip=sizes.CLIP,
+        ),
+    }
+    owner = _owner()
+    if owner is not None:
+        setting: dict[str, Any] = {PRECISION: precision}
+        found[owner] = dc.replace(found[owner], **setting)
+    return found["model"], found["training"]
+
+
+class Training:
+    """Steps of one variant, as many a call as suit the device; it draws where windows begin."""
+
+    def __init__(
+        self,
+        shape: dict[str, Any],
+        variant: str = "plain",
+        precision: str = "fp32",
+        scan: bool = False,
+    ) -> None:
+        import jax
+        from flax import nnx
+
+        import velocity_ledger as vl
+        from velocity_ledger.training import (
+            LONGEST,
+            Batching,
+            dropout_root,
+            microbatch,
+            optimizer,
+            training_steps,
+        )
+        from velocity_ledger.training._step import placed, strong
+
+        self.shape = Shape(**shape)
+        self.chunk = 1 if jax.default_backend() == "cpu" else LONGEST
+        self.model_config, self.config = configured(self.shape, precision, scan)
+        self.model = vl.GPT(self.model_config, vl.parse(variant), rngs=0)
+        rule = optimizer(self.config, self.model.undecayed)
+        graphdef, params, self.rest = nnx.split(self.model, nnx.Param, ...)
+        self.params = placed(strong(nnx.to_pure_dict(params)))
+        self.state = placed(strong(rule.init(self.params)))
+        context, batch = self.shape.context, self.shape.batch
+        at_a_time = microbatch(self.config.microbatch, batch, context)
+        self.steps = training_steps(graphdef, rule, Batching(context, batch, at_a_time))
+        self.starts = np.zeros((LONGEST, batch), np.int32)
+        self.root = dropout_root(0)
+        self.ids = jax.device_put(text.ids(self.shape))
+        self.done = 0
+        self.losses: Any = np.full(1, np.nan)
+
+    def run(self) -> None:
+        import jax
+
+        from velocity_ledger.corpus import window_starts
+
+        for i in range(self.chunk):
+            self.starts[i] = window_starts(
+                len(self.ids),
+                batch=self.shape.batch,
+                context=self.shape.context,
+                seed=0,
+                step=self.done + i,
+            )
+        self.params, self.state, self.losses = self.steps(
+            *(self.params, self.state, self.rest, self.ids, self.starts.copy(), self.root),
+            *(np.uint32(self.done), np.int32(self.chunk)),
+        )
+        jax.block_until_ready((self.params, self.losses))
+        self.done += self.chunk
+
+    def facts(self) -> dict[str, Any]:
+        import jax
+
+        from velocity_ledger import count_parameters
+
+        return {
+            "parameters": count_parameters(self.model),
+            "flops_per_token": self.model.flops_per_token(),
+            "tokens": self.shape.tokens,
+            "steps": self.done,
+            "loss": float(self.losses[min(self.done, self.chunk) - 1]),
+            "device": jax.devices()[0].device_kind,
+        }

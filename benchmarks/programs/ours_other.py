@@ -1,0 +1,117 @@
+"""Our other programs: a forward pass, the default measurement, evaluation, sampling."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks import text
+from benchmarks.programs.ours import configured
+from benchmarks.shape import Shape
+
+
+class _OfAModel:
+    """A program over a fresh model; `tokens` is what one run gets through."""
+
+    chunk = 1
+    tokens = 0
+
+    def __init__(self, shape: dict[str, Any], variant: str = "plain") -> None:
+        import velocity_ledger as vl
+
+        self.shape = Shape(**shape)
+        model_config, self.config = configured(self.shape)
+        self.model = vl.GPT(model_config, vl.parse(variant), rngs=0)
+        self.ids = text.ids(self.shape)
+
+    def run(self) -> None:
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        return {"tokens": self.tokens}
+
+
+class Forward(_OfAModel):
+    """The forward pass of a batch, dropout off."""
+
+    def __init__(self, shape: dict[str, Any], variant: str = "plain") -> None:
+        import jax
+        from flax import nnx
+
+        super().__init__(shape, variant)
+        graph, state = nnx.split(self.model)
+
+        def logits(state: Any, tokens: Any) -> Any:
+            model: Any = nnx.merge(graph, state)
+            return model(tokens)
+
+        drawn = text.windows(self.ids, self.shape, np.random.default_rng(0))[:, :-1]
+        compiled = jax.jit(logits)
+        self.tokens = self.shape.tokens
+        self.call = lambda: compiled(state, drawn).block_until_ready()
+
+    def run(self) -> None:
+        self.call()
+
+
+class Telemetry(_OfAModel):
+    """One measurement of the depth path over `windows`, so many at once as by default."""
+
+    def __init__(
+        self,
+        shape: dict[str, Any],
+        variant: str = "plain",
+        windows: int | None = None,
+        at_once: int | None = None,
+    ) -> None:
+        import velocity_ledger as vl
+
+        super().__init__(shape, variant)
+        probe = vl.windows(
+            self.ids,
+            batch=windows or self.config.probe_windows,
+            context=self.shape.context,
+            seed=self.config.probe_seed,
+            step=0,
+        )[:, :-1]
+        self.tokens = probe.size
+        self.measured = len(self.config.telemetry_steps)
+        self.of_steps = self.config.steps
+        own = {} if at_once is None else {"windows_at_once": at_once}
+        self.call = lambda: vl.measure(self.model, probe, **own)
+
+    def run(self) -> None:
+        self.call()
+
+    def facts(self) -> dict[str, Any]:
+        return {"tokens": self.tokens, "measurements": self.measured, "of_steps": self.of_steps}
+
+
+class Evaluation(_OfAModel):
+    """The validation loss over the default batches."""
+
+    def __init__(self, shape: dict[str, Any], variant: str = "plain") -> None:
+        import velocity_ledger as vl
+
+        super().__init__(shape, variant)
+        self.batches = vl.validation_batches(self.ids, self.config, self.shape.context)
+        self.tokens = self.batches.predictions
+
+    def run(self) -> None:
+        from velocity_ledger import evaluate
+
+        evaluate(self.model, self.batches)
+
+
+class Sampling(_OfAModel):
+    """New tokens after a prompt: inside the context, or all of them past it."""
+
+    def __init__(self, shape: dict[str, Any], variant: str = "plain", past: bool = False) -> None:
+        super().__init__(shape, variant)
+        context = self.shape.context
+        prompt, self.tokens = (context, context) if past else (1, context - 1)
+        self.prompt = self.ids[None, :prompt]
+
+    def run(self) -> None:
+        from velocity_ledger import generate
+
+        generate(self.model, self.prompt, length=self.tokens)

@@ -1,0 +1,15 @@
+"""The one folder for what can be fetched or made again."""
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Return the folder that VELOCITY_LEDGER_CACHE names, or else the user's cache folder.
+
+    It need not be there yet.
+    """
+    import pooch  # waits for a use: most commands keep nothing
+
+    given = os.environ.get("VELOCITY_LEDGER_CACHE")
+    return Path(given or pooch.os_cache("velocity-ledger")).expanduser()

@@ -1,0 +1,99 @@
+"""The command: mistakes in one line, a file after each part."""
+
+import json
+import os
+import types
+
+import pytest
+
+from benchmarks import command
+
+
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch):
+    """The command removes what somebody tuned; the tests go on as before."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--only", "nothing"], "argument --only: invalid choice: 'nothing'"),
+        (["--rounds", "0"], "argument --rounds: must be a whole number from 1 on, got 0"),
+        (["--steps", "many"], "argument --steps: must be a whole number from 1 on, got many"),
+        (["--onl", "training"], "unrecognized arguments: --onl training"),
+        (["surplus"], "unrecognized arguments: surplus"),
+        (["--torch-python", "/no/python"], "/no/python is no program: name the interpreter"),
+        (["--out", "/dev/null/x.json"], "cannot write to /dev/null"),
+        (["--out", "{}"], "is a folder: name a file with --out"),
+    ],
+    ids=lambda value: value[0].strip("-") if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_line_and_exit_2(words, told, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "PARTS", {})
+    words = [word.format(tmp_path) for word in words]
+    assert command.main(words) == 2
+    out, err = capsys.readouterr()
+    assert not out and err.count("\n") == 1
+    assert err.startswith("benchmarks: error: ") and told in err
+
+
+def test_help_names_every_part(capsys):
+    assert command.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(part in out for part in command.PARTS)
+
+
+def part(found):
+    return types.SimpleNamespace(measure=lambda bench: found, told=lambda made: f"table {made}")
+
+
+def test_each_part_has_its_table_and_the_file_says_on_what(tmp_path, capsys, monkeypatch):
+    parts = {"depth": part({"cases": []}), "width": part({"cases": [{"error": None}]})}
+    monkeypatch.setattr(command, "PARTS", parts)
+    out = tmp_path / "new" / "bench.json"
+    assert command.main(["--quick", "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert list(found)[-2:] == ["depth", "width"] and found["quick"] is True
+    assert {"cpu", "cores", "python", "jax", "flax", "torch", "date"} <= set(found["machine"])
+    assert all(found["machine"][name] for name in ("cpu", "cores", "python", "jax", "date"))
+    said = capsys.readouterr()
+    assert said.out.count("table {") == 2 and str(out) in said.out
+    assert "left" not in said.err  # No progress where nobody looks.
+
+
+def test_what_failed_shows_in_the_exit_status(tmp_path, monkeypatch):
+    parts = {"depth": part({"rows": [{"error": "ended by SIGKILL", "facts": {}}]})}
+    monkeypatch.setattr(command, "PARTS", parts)
+    assert command.main(["--out", str(tmp_path / "bench.json")]) == 1
+
+
+def test_what_is_measured_stays_when_a_later_part_is_stopped(tmp_path, monkeypatch, capsys):
+    def stop(bench):
+        raise KeyboardInterrupt
+
+    parts = {"depth": part({"cases": []}), "width": types.SimpleNamespace(measure=stop)}
+    monkeypatch.setattr(command, "PARTS", parts)
+    out = tmp_path / "bench.json"
+    assert command.main(["--out", str(out)]) == 130
+    assert "depth" in json.loads(out.read_text())
+    assert capsys.readouterr().err.splitlines()[-1] == "benchmarks: interrupted"
+
+
+def test_the_progress_line_is_for_terminals(monkeypatch, capsys):
+    import sys
+
+    from benchmarks.progress import Progress
+
+    Progress().show("silent", 3.0)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = Progress()
+    shown.show("working", 75.0)
+    assert capsys.readouterr().err.endswith("working, 1:15 left")
+    shown.clear()
+    assert capsys.readouterr().err == "\r\x1b[K"
