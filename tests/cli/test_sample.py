@@ -48,6 +48,13 @@ def test_the_first_cell_with_weights_continues_the_prompt(run, capsys):
     assert other.out != found.out
 
 
+def test_past_the_context_the_window_can_be_refilled(run, capsys):
+    words = ["--prompt", "to b", "--length", "40"]
+    exact, refilled = (sampled(capsys, run, *words, "--past", w).out for w in ("exact", "refill"))
+    assert exact == sampled(capsys, run, *words).out != refilled
+    assert len(refilled) == len(exact) and refilled[:8] == exact[:8]
+
+
 def test_several_texts_are_told_apart(run, capsys):
     out = sampled(capsys, run, "--prompt", "to", "--length", "9", "--batch", "3").out
     assert [f"--- {k} of 3" in out for k in (1, 2, 3)] == [True] * 3
@@ -69,6 +76,7 @@ def test_a_prompt_from_standard_input(run, capsys, monkeypatch):
         (["--prompt", "to", "--length", "-1"], "length"),
         (["--prompt", "to", "--batch", "0"], "--batch"),
         (["--prompt", "to", "--seed", "-1"], "seed"),
+        (["--prompt", "to", "--past", "half"], "--past"),
         ([], "prompt"),
     ],
 )

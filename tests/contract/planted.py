@@ -51,6 +51,7 @@ FAULTS = (
     Fault("EverySecond", ("every_field_is_heard",)),
     Fault("AnothersState", ("samples_are_apart",)),
     Fault("MeanOverTime", ("tokens_are_apart", "no_token_sees_the_next")),
+    Fault("MeanOfThePast", ("tokens_are_apart",)),
     Fault("ReadsAhead", ("no_token_sees_the_next",)),
     Fault("ReusesTheKey", ("draws_are_fresh",)),
     Fault("geometry_not_applied", ("stays_in_its_space",)),

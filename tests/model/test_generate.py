@@ -1,6 +1,8 @@
 """Sampling: the window, the draws, and what is refused."""
 
+import dataclasses as dc
 import functools
+import itertools
 from typing import Any
 
 import jax
@@ -40,14 +42,18 @@ def next_logits(gpt: GPT, tokens: np.ndarray) -> np.ndarray:
     return np.asarray(forward(*nnx.split(gpt), filled)[:, tokens.shape[1] - 1])
 
 
-def naive(gpt: GPT, tokens: np.ndarray, length: int, pick: Any) -> np.ndarray:
-    """One call a token on all that there is, cut to the context."""
-    whole = tokens
+def naive(
+    gpt: GPT, tokens: np.ndarray, length: int, pick: Any, after: int = CONFIG.context
+) -> np.ndarray:
+    """One call a token on all that there is, cut to the context; a longer window to `after`."""
+    window, drawn = tokens[:, -CONFIG.context :], []
     for number in range(length):
-        logits = next_logits(gpt, whole[:, -CONFIG.context :])
-        new = np.array([pick(row, number, logits[row]) for row in range(len(whole))])
-        whole = np.concatenate([whole, new[:, None].astype(np.int32)], 1)
-    return whole[:, tokens.shape[1] :]
+        window = window if window.shape[1] <= CONFIG.context else window[:, -after:]
+        logits = next_logits(gpt, window)
+        new = np.array([pick(row, number, logits[row]) for row in range(len(window))], np.int32)
+        window = np.concatenate([window, new[:, None]], 1)
+        drawn.append(new)
+    return np.stack(drawn, 1)
 
 
 # The largest of logits knows no integrator: two streams and a velocity on a sphere are enough.
@@ -62,6 +68,25 @@ def test_the_largest_is_what_a_plain_loop_finds(form):
         ways: list[Any] = [{"temperature": 0.0}, {"top_k": 1}]
         for how in ways:
             np.testing.assert_array_equal(generate(gpt, prompt(time), length=10, **how), expected)
+
+
+@pytest.mark.parametrize("scan", [False, True])
+def test_a_refilled_window_goes_on_from_its_newest_half(scan):
+    gpt = model(scan=scan)
+    for time in (1, 4, 6, 9):
+        expected = naive(gpt, prompt(time), 17, lambda row, number, logits: logits.argmax(), 3)
+        drawn = generate(gpt, prompt(time), length=17, temperature=0.0, past="refill")
+        np.testing.assert_array_equal(drawn, expected)
+        exact = generate(gpt, prompt(time), length=17, temperature=0.0)
+        inside = CONFIG.context + 1 - min(time, CONFIG.context)
+        np.testing.assert_array_equal(drawn[:, :inside], exact[:, :inside])
+        assert np.any(drawn != exact)
+
+
+def test_a_context_of_one_token_is_refilled_by_one():
+    gpt = GPT(dc.replace(CONFIG, context=1), vl.ledger(), rngs=0)
+    one, other = (generate(gpt, prompt(3), length=5, past=past) for past in ("exact", "refill"))
+    np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("scan", [False, True])
@@ -112,15 +137,25 @@ def test_equal_logits_leave_exactly_top_k():
     assert len(np.unique(drawn)) == 3
 
 
-def test_numbers_compile_nothing_anew():
+def test_one_program_inside_the_context_and_one_past_it():
     from velocity_ledger.model import _generate
 
-    program: Any = _generate._generated
-    gpt = model()
+    programs: Any = (_generate._filled, _generate._slid)
+
+    def compiled():
+        return np.array([program._cache_size() for program in programs])
+
+    gpt = model("ledger(mu=0.5, start='vector')")
+    before = compiled()
     generate(gpt, prompt(2), length=3)
-    compiled = program._cache_size()
-    generate(gpt, prompt(5), length=3, temperature=0.3, seed=9)
-    assert program._cache_size() == compiled
+    np.testing.assert_array_equal(compiled() - before, [1, 0])
+    generate(gpt, prompt(1), length=11, seed=2)
+    np.testing.assert_array_equal(compiled() - before, [1, 1])
+    for time, length, past in itertools.product((2, 5, 6, 9), (1, 7, 20), ("exact", "refill")):
+        generate(gpt, prompt(time), length=length, temperature=0.3, seed=9, past=past)
+    np.testing.assert_array_equal(compiled() - before, [1, 1])
+    generate(gpt, prompt(2, rows=3), length=3)
+    np.testing.assert_array_equal(compiled() - before, [2, 1])
 
 
 def test_every_seed_that_is_allowed_draws():
@@ -145,6 +180,7 @@ def test_no_length_is_no_token():
         ({"top_k": 0}, "top_k"),
         ({"seed": -1}, "seed"),
         ({"seed": 2**32}, "seed"),
+        ({"past": "half"}, "exact, refill"),
     ],
 )
 def test_what_cannot_be_sampled_is_refused(changes, word):

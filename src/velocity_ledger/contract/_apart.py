@@ -16,11 +16,17 @@ def samples_are_apart(subject: Subject) -> None:
 
 
 def tokens_are_apart(subject: Subject) -> None:
-    """Under fields that act on each token alone, a token changes no other one, to the bit."""
+    """Under fields that act on each token alone, a token changes no other one, to the bit.
+
+    Of an integrator that is not `tokens_apart`, none before it.
+    """
     x = _programs.start()
     last = _programs.TIME - 1
     changed = x.at[:, last].set(1 - x[:, last])
     _changes_only(subject, changed, lambda a: a[..., :last, :], "the last token", "token")
+    if subject.integrator.tokens_apart:
+        changed = x.at[:, 0].set(1 - x[:, 0])
+        _changes_only(subject, changed, lambda a: a[..., 1:, :], "the first token", "token")
 
 
 def _changes_only(subject: Subject, changed: Any, rest: Any, who: str, what: str) -> None:

@@ -194,6 +194,9 @@ class Integrator(Value):
     per_kind: ClassVar[bool] = False
     """Whether sub-updates of different kinds have memories of their own."""
 
+    tokens_apart: ClassVar[bool] = True
+    """Whether a step moves each token by itself, so that only fields look from one to another."""
+
     order: ClassVar[int | None] = None
     """The order of accuracy for x' = f(x), all sub-updates sharing one f; None where none is said.
     """

@@ -9,6 +9,7 @@ from flax import nnx
 
 from velocity_ledger.integrators import Integrator, Parameter, Per, Splitting
 from velocity_ledger.model._attention import Attention, WithValues
+from velocity_ledger.model._cached_attention import Past, cached
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._keys import PathKeys
 from velocity_ledger.model._mlp import MLP
@@ -56,15 +57,22 @@ class Block(nnx.Module):
         )
 
     def sub_updates(
-        self, splitting: Splitting, shared: Mapping[str, Any], first_values: Any = None
+        self,
+        splitting: Splitting,
+        shared: Mapping[str, Any],
+        first_values: Any = None,
+        past: Past | None = None,
     ) -> Layer:
         """Return the layer as the stream runs it; `shared` is what the whole model learned.
 
-        `first_values` are the first layer's, for attention that mixes them into its own.
+        `first_values` are the first layer's, for attention that mixes them into its own. With a
+        `past` the stream is that of new tokens, whose attention looks at earlier ones too.
         """
         layer = {**shared, **values(self.integrator["layer"])}
         own = {name: getattr(self, name) for name in splitting.fields}
-        if first_values is not None:
+        if past is not None and "attention" in own:
+            own["attention"] = cached(own["attention"], past, first_values)
+        elif first_values is not None:
             own["attention"] = WithValues(own["attention"], first_values)
         fields = splitting.arrange({name: bind(field) for name, field in own.items()})
         return tuple(

@@ -1,6 +1,6 @@
 """A character GPT whose residual stream is moved by any integrator."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.integrators import Integrator
 from velocity_ledger.model import _weights
 from velocity_ledger.model._block import Block, declared_by, learned, stacked, values
+from velocity_ledger.model._cache import Extension
 from velocity_ledger.model._config import ModelConfig
 from velocity_ledger.model._dropout import dropout
 from velocity_ledger.model._flops import flops_per_token
@@ -101,29 +102,41 @@ class GPT(nnx.Module):
         *,
         key: Any = None,
         record: Recorder | None = None,
+        extension: Extension | None = None,
     ) -> Any:
         """Return the logits [batch, time, vocabulary]; with `record`, also what it kept.
 
-        `key` turns dropout on. Raises `UserError` for tokens of another shape, more of them than
-        the context holds, and, where their values are known, ids outside the vocabulary.
+        `key` turns dropout on. With an `extension` the tokens are those of a window from a place
+        on, and keys and values are returned beside the logits. Raises `UserError` for tokens of
+        another shape, more of them than the context holds, and, where their values are known, ids
+        outside the vocabulary.
         """
         _check(tokens, self.config)
         tokens = jnp.asarray(tokens)
         time = tokens.shape[1]
         x = self.token(tokens)
         if self.position is not None:
-            x = x + self.position(jnp.arange(time))
+            places = jnp.arange(time) if extension is None else extension.places(time)
+            x = x + self.position(places)
         if key is not None:
             x = dropout(x, self.config.dropout, fold_in_name(key, "embedding"))
         shared = values(self.learned)
         scan, depth = self.config.scan, self.config.layers
         integrator = self.integrator
         cut = integrator.splitting
+        pasts: Sequence[Any] = [None] * depth
+        if extension is not None:
+            pasts, record = extension.pasts, extension.writing
+            shared = extension.here(shared, integrator.parameters(self.config.width), time)
 
         def layers(first_values: Any = None) -> Any:
             if not scan:
-                return [block.sub_updates(cut, shared, first_values) for block in self.blocks]
-            return self.blocks.sub_updates(cut, *_repeat((shared, first_values), depth))
+                return [
+                    block.sub_updates(cut, shared, first_values, past)
+                    for block, past in zip(self.blocks, pasts, strict=True)
+                ]
+            repeated = _repeat((shared, first_values), depth)
+            return self.blocks.sub_updates(cut, *repeated, pasts[0])
 
         def mixing(x: Any) -> Any:
             return layers(self._first_attention().values(x))

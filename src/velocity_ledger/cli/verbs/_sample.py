@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -18,8 +18,8 @@ from velocity_ledger.errors import UserError
 class Sample(Computing):
     """Let a trained cell continue a prompt, with its best weights so far.
 
-    Inside the context positions count from 0; past it the window slides exactly, so that any length
-    can be asked for. The same seed gives the same text, and a longer text begins with the shorter.
+    Inside the context positions count from 0; past it the window slides, so that any length can be
+    asked for. The same seed gives the same text, and a longer text begins with the shorter.
 
     For example:
         velocity-ledger sample runs/quick --cell ledger/0 --prompt "JULIET:" --batch 3
@@ -41,6 +41,9 @@ class Sample(Computing):
     """Draws the characters."""
     batch: int = 1
     """How many texts to write."""
+    past: Literal["exact", "refill"] = "exact"
+    """Past the context: `exact` encodes the whole window for every character; `refill` is fast and
+    an approximation: whenever the window is full, its newest half is encoded and filled up."""
 
     def call(self, command: Sequence[str]) -> int:
         del command
@@ -72,6 +75,7 @@ class Sample(Computing):
             temperature=self.temperature,
             top_k=self.top_k,
             seed=self.seed,
+            past=self.past,
         )
         if self.cell is None:
             print(f"cell {cell}", file=sys.stderr)
