@@ -3,32 +3,26 @@
 import argparse
 import json
 import shutil
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from benchmarks import machine, settings
 from benchmarks.bench import Bench
+from benchmarks.entry import Parser, guarded, positive
 from benchmarks.parts import PARTS
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._json import plain
 
-INTERRUPTED = 130
 BUSY = 0.5
 """From this load on, others were at work, too."""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(message)
-
-
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = _Parser(
+    made = Parser(
         prog="benchmarks",
         description="Measure the speed of training, side by side with the article's way, PyTorch "
         "and the lone matrix products, and of what else a user waits for.",
@@ -38,21 +32,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, help="the JSON file; build/bench/<corner>.json")
     made.add_argument("--only", nargs="+", choices=tuple(PARTS), help="parts, default all")
     made.add_argument("--programs", nargs="+", metavar="PATTERN", help="of the part training")
-    made.add_argument("--rounds", type=_positive, help="alternating rounds")
-    made.add_argument("--steps", type=_positive, help="runs of each program in a round")
+    made.add_argument("--rounds", type=positive, help="alternating rounds")
+    made.add_argument("--steps", type=positive, help="runs of each program in a round")
     made.add_argument("--quick", action="store_true", help="smoke-sized: measures nothing")
     made.add_argument("--torch-python", metavar="PATH", help="an interpreter that has PyTorch")
     return made
-
-
-def _positive(word: str) -> int:
-    try:
-        value = int(word)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {word}")
-    return value
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,22 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     0: done; 1: a program failed; 2: a mistake in the words, told in one line on standard error;
     130 and 143: stopped, with all workers, by SIGINT and SIGTERM.
     """
-    try:
-        signal.signal(signal.SIGTERM, _stop)
-        return _run(parser().parse_args(arguments))
-    except UserError as mistake:
-        print(f"benchmarks: error: {mistake}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nbenchmarks: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
-
-
-def _stop(number: int, frame: Any) -> NoReturn:
-    del frame
-    raise SystemExit(128 + number)
+    return guarded("benchmarks", lambda: _run(parser().parse_args(arguments)))
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -1,0 +1,53 @@
+"""What the commands share: mistakes in one line, an end by a signal, and their exit statuses."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from velocity_ledger.errors import UserError
+
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises `UserError` for words that cannot be understood."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message)
+
+
+def positive(word: str) -> int:
+    """A whole number from 1 on."""
+    try:
+        value = int(word)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {word}")
+    return value
+
+
+def guarded(program: str, work: Callable[[], int]) -> int:
+    """Return the exit status of `work`.
+
+    2: a mistake in the words, told in one line on standard error; 130 and 143: stopped by SIGINT
+    and SIGTERM.
+    """
+    try:
+        signal.signal(signal.SIGTERM, _stop)
+        return work()
+    except UserError as mistake:
+        print(f"{program}: error: {mistake}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"\n{program}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+
+
+def _stop(number: int, frame: Any) -> NoReturn:
+    del frame
+    raise SystemExit(128 + number)
