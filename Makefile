@@ -19,7 +19,7 @@ endif
 BENCH_PYTHON := .venv-bench-$(BENCH_VERSION)/bin/python
 TORCH_PYTHON := .venv-bench-torch/bin/python
 
-.PHONY: help demo test test-slow lint format docs bench clean
+.PHONY: help demo test test-slow lint format docs bench paper-grid clean
 
 help:
 	@echo "make demo        train the four variants, print the table, draw the figures, write the page"
@@ -29,6 +29,7 @@ help:
 	@echo "make docs        the documentation, in build/site"
 	@echo "make bench       the speed beside the article's way, PyTorch and lone products: an hour or two;"
 	@echo "                 PYTHON=3.11 takes that one, BENCH='--only training' a part of it"
+	@echo "make paper-grid  the article's 12 runs as one bundle, timed: for an accelerator; GRID='--text FILE'"
 	@echo "make clean       remove environments, caches and builds; runs/ stays"
 
 demo: .venv-demo/installed
@@ -63,6 +64,10 @@ docs: .venv-test/installed
 bench: .venv-bench-$(BENCH_VERSION)/installed .venv-bench-torch/tried
 	@torch=; if [ -x $(TORCH_PYTHON) ]; then torch="--torch-python $(TORCH_PYTHON)"; fi; \
 	$(BENCH_PYTHON) -m benchmarks $$torch $(BENCH)
+
+# GRID holds further words, as `python -m benchmarks.paper_grid --help` has.
+paper-grid: .venv-bench-$(BENCH_VERSION)/installed
+	@$(BENCH_PYTHON) -m benchmarks.paper_grid $(GRID)
 
 .venv-demo/installed: pyproject.toml
 	@echo "Making .venv-demo ..."

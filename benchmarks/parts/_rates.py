@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks import figures, words
 
-HEAD = ("tokens/s", "seconds", "tokens", "compile s", "peak GB")
+HEAD = ("tokens/s", "tokens a run", "seconds a run", "compile s", "peak GB")
 
 
 def title(row: dict[str, Any]) -> str:
@@ -19,8 +19,8 @@ def table(first: str, rows: Sequence[dict[str, Any]]) -> str:
         [
             row["title"],
             words.count(figures.tokens_per_second(row)),
-            words.seconds(figures.step_s(row)),
             words.count(row["facts"].get("tokens")),
+            words.seconds(figures.step_s(row)),
             words.seconds(figures.compile_s(row)),
             words.gigabytes(row["peak_bytes"]),
         ]

@@ -1,41 +1,86 @@
-"""New tokens a second: inside the context from one token on, and past it."""
+"""New tokens a second, a row at a time: inside the context, and past it.
 
+Inside, from one token on until the context is full, keys and values are kept, or the whole window
+is encoded anew for every token; both must draw the same tokens. Past it the window slides (exact),
+or is encoded anew every half context (refill).
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import figures, words
 from benchmarks.bench import Bench
 from benchmarks.parts import _rates
 
+VARIANTS = ("plain", "ledger")
+WAYS = {
+    "kept": "keys and values kept",
+    "anew": "the window anew",
+    "exact": "past the context, exact",
+    "refill": "past the context, refilled",
+}
+COMPARED = {
+    "kept": ("anew", "inside the context, keys and values kept"),
+    "refill": ("exact", "past the context, refilling"),
+}
+"""What is held against what, and the words for it."""
+ARTICLE = "article-anew"
+
 
 def measure(bench: Bench) -> dict[str, Any]:
-    """Raw rounds of `generate`, one row at a time."""
+    """Raw rounds, a full context of new tokens a run."""
     shape = bench.shape()
     made = [
         bench.ours(
-            f"{name}-{where}",
-            "ours_other:Sampling",
+            f"{name}-{way}",
+            "ours_other:Anew" if way == "anew" else "ours_other:Sampling",
             shape,
             variant=name,
-            past=where == "past",
-            title=f"{name}, {'past' if where == 'past' else 'inside'} the context",
+            title=f"{name}, {title}",
+            **({"past": way} if way in ("exact", "refill") else {}),
         )
-        for name in ("plain", "ledger")
-        for where in ("inside", "past")
+        for name in VARIANTS
+        for way, title in WAYS.items()
     ]
-    return {"rows": bench.alternate("sampling", made, rounds=3, steps=2)}
+    title = "the article's way, the window anew in a call of its own"
+    made.append(bench.others(ARTICLE, "article:Sampling", shape, title=title))
+    rows = bench.alternate("sampling", made, rounds=3, steps=2)
+    same_tokens(rows)
+    return {"rows": rows}
+
+
+def same_tokens(rows: Sequence[dict[str, Any]]) -> None:
+    """A way to draw the same tokens that draws others is none."""
+    known = figures.by_name(rows)
+    for name in VARIANTS:
+        kept, anew = (known.get(f"{name}-{way}") for way in ("kept", "anew"))
+        if kept is None or anew is None:
+            continue
+        pairs = zip(*(row["facts"]["drawn"].split() for row in (kept, anew)), strict=True)
+        other = next((place for place, (a, b) in enumerate(pairs) if a != b), None)
+        if other is not None:
+            kept["error"] = f"the new token {other} is another one than that of the window anew"
 
 
 def told(found: dict[str, Any]) -> str:
-    """One table, and how the two compare."""
+    """One table, and how the ways compare."""
     known = figures.by_name(found["rows"])
     notes = words.failures(found["rows"], _rates.title)
-    for name in ("plain", "ledger"):
-        rates = [
-            figures.tokens_per_second(known[key])
-            for key in (f"{name}-inside", f"{name}-past")
-            if key in known
-        ]
-        if len(rates) == 2 and all(rates):
-            inside, past = (rate or 0.0 for rate in rates)
-            notes.append(f"{name}: inside the context {inside / past:.1f} times as fast as past it")
+    for name in VARIANTS:
+        for way, (other, what) in COMPARED.items():
+            row, peer = known.get(f"{name}-{way}"), known.get(f"{name}-{other}")
+            if row is not None and peer is not None:
+                notes.append(f"{name}, {what}: {_ratio(row, peer)} as {WAYS[other]}")
+    kept, article = known.get("plain-kept"), known.get(ARTICLE)
+    if kept is not None and article is not None:
+        notes.append(f"plain, keys and values kept: {_ratio(kept, article)} as the article's way")
     return "\n".join([_rates.table("sampling", found["rows"]), *notes])
+
+
+def _ratio(row: figures.Row, other: figures.Row) -> str:
+    """The two need not draw as many tokens in a run."""
+    more = row["facts"]["tokens"] / other["facts"]["tokens"]
+    found = figures.times_as_fast(row, other)
+    assert found is not None
+    scaled = {name: more * value for name, value in found.items()}
+    return f"{words.ratio(scaled, spread=True)} times as fast"

@@ -80,9 +80,12 @@ def _first_step(program: Program) -> float:
 def told(found: dict[str, Any]) -> str:
     """One table."""
     lines = [
-        [row["name"], words.seconds(statistics.median(row["seconds"]))]
+        [
+            row["name"],
+            *(words.seconds(of(row["seconds"])) for of in (statistics.median, min, max)),
+        ]
         for row in found["rows"]
         if row["error"] is None
     ]
     failed = words.failures(found["rows"], lambda row: row["name"])
-    return "\n".join([words.table(("start-up", "seconds"), lines), *failed])
+    return "\n".join([words.table(("start-up", "seconds", "fastest", "slowest"), lines), *failed])

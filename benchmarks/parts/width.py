@@ -1,4 +1,7 @@
-"""Training steps at widths from 64 to 512; heads stay as many, hidden units four times as wide."""
+"""Training steps at widths from 64 to 512, at batch 16.
+
+Heads stay as many, hidden units are four times the width.
+"""
 
 from typing import Any
 
@@ -9,8 +12,8 @@ from benchmarks.parts import _sweep
 def measure(bench: Bench) -> dict[str, Any]:
     """Plain, ledger and the article's way at each width."""
     shapes = [
-        (size, bench.shape(width=size, hidden=4 * size))
-        for size in bench.sizes(64, 128, 192, 256, 384, 512)
+        (size, _sweep.smaller(bench, width=size, hidden=4 * size))
+        for size in bench.sizes(64, 128, 256, 512)
     ]
     return _sweep.measure(bench, "width", shapes)
 

@@ -121,3 +121,32 @@ class Training:
             "loss": self.loss,
             "device": jax.devices()[0].device_kind,
         }
+
+
+@nnx.jit
+def next_logits(model: Network, window: jax.Array, place: jax.Array) -> jax.Array:
+    return model(window)[0, place]
+
+
+class Sampling:
+    """New tokens after one token, until the context is full: for each a call, and a draw here."""
+
+    chunk = 1
+
+    def __init__(self, shape: dict[str, Any], mu: float | None = None) -> None:
+        self.shape = Shape(**shape)
+        self.model = Network(self.shape, mu, nnx.Rngs(0))
+        self.model.eval()
+        self.first = text.ids(self.shape)[0]
+
+    def run(self) -> None:
+        draw = np.random.default_rng(0)
+        window = np.zeros((1, self.shape.context), np.int32)
+        window[0, 0] = self.first
+        for place in range(self.shape.context - 1):
+            logits = next_logits(self.model, jnp.asarray(window), jnp.asarray(place))
+            odds = np.exp(np.asarray(logits, np.float64))
+            window[0, place + 1] = draw.choice(len(odds), p=odds / odds.sum())
+
+    def facts(self) -> dict[str, Any]:
+        return {"tokens": self.shape.context - 1, "device": jax.devices()[0].device_kind}

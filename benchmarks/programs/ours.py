@@ -94,6 +94,12 @@ class Training:
     def run(self) -> None:
         import jax
 
+        self.params, self.state, self.losses = self.steps(*self.arguments())
+        jax.block_until_ready((self.params, self.losses))
+        self.done += self.chunk
+
+    def arguments(self) -> tuple[Any, ...]:
+        """What the next call is given."""
         from velocity_ledger.corpus import window_starts
 
         for i in range(self.chunk):
@@ -104,12 +110,10 @@ class Training:
                 seed=0,
                 step=self.done + i,
             )
-        self.params, self.state, self.losses = self.steps(
+        return (
             *(self.params, self.state, self.rest, self.ids, self.starts.copy(), self.root),
             *(np.uint32(self.done), np.int32(self.chunk)),
         )
-        jax.block_until_ready((self.params, self.losses))
-        self.done += self.chunk
 
     def facts(self) -> dict[str, Any]:
         import jax
@@ -124,3 +128,16 @@ class Training:
             "loss": float(self.losses[min(self.done, self.chunk) - 1]),
             "device": jax.devices()[0].device_kind,
         }
+
+
+class Compiling(Training):
+    """The program of a step made anew in every run, from its trace to machine code; never run."""
+
+    def run(self) -> None:
+        import jax
+
+        jax.clear_caches()
+        self.steps.lower(*self.arguments()).compile()
+
+    def facts(self) -> dict[str, Any]:
+        return {"layers": self.shape.layers}

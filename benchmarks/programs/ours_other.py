@@ -103,15 +103,58 @@ class Evaluation(_OfAModel):
 
 
 class Sampling(_OfAModel):
-    """New tokens after a prompt: inside the context, or all of them past it."""
+    """New tokens after one token, until the context is full; or, of a full one, past it."""
 
-    def __init__(self, shape: dict[str, Any], variant: str = "plain", past: bool = False) -> None:
+    def __init__(
+        self, shape: dict[str, Any], variant: str = "plain", past: str | None = None
+    ) -> None:
         super().__init__(shape, variant)
         context = self.shape.context
-        prompt, self.tokens = (context, context) if past else (1, context - 1)
-        self.prompt = self.ids[None, :prompt]
+        prompt, self.tokens = (1, context - 1) if past is None else (context, context)
+        self.prompt, self.past = self.ids[None, :prompt], past or "exact"
+        self.drawn: Any = ()
 
     def run(self) -> None:
         from velocity_ledger import generate
 
-        generate(self.model, self.prompt, length=self.tokens)
+        self.drawn = generate(self.model, self.prompt, length=self.tokens, past=self.past)[0]
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "drawn": " ".join(map(str, self.drawn))}
+
+
+class Anew(_OfAModel):
+    """The same tokens as `Sampling` inside the context, each from the whole window anew."""
+
+    def __init__(self, shape: dict[str, Any], variant: str = "plain") -> None:
+        import jax
+        from flax import nnx
+
+        super().__init__(shape, variant)
+        context, vocabulary = self.shape.context, self.shape.vocabulary
+        self.tokens = context - 1
+        graph, state = nnx.split(self.model)
+        window = np.zeros((1, context), np.int32)
+        window[0, 0] = self.ids[0]
+
+        def filled(state: Any, window: Any) -> Any:
+            model: Any = nnx.merge(graph, state)
+            # As `generate` draws: by the seed, the row and the number of the new token.
+            row = jax.random.fold_in(jax.random.key(0), 0)
+
+            def advance(place: Any, window: Any) -> Any:
+                logits, ids = jax.lax.top_k(model(window)[0, place], vocabulary)
+                token = ids[jax.random.categorical(jax.random.fold_in(row, place), logits)]
+                return window.at[0, place + 1].set(token)
+
+            return jax.lax.fori_loop(0, context - 1, advance, window)
+
+        compiled = jax.jit(filled)
+        self.call = lambda: np.asarray(compiled(state, window))[0, 1:]
+        self.drawn: Any = ()
+
+    def run(self) -> None:
+        self.drawn = self.call()
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "drawn": " ".join(map(str, self.drawn))}

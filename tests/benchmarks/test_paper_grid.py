@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import paper_grid
 from benchmarks.driver import ROOT
+from small_run import MODEL, SENTENCE, SIZES
 from velocity_ledger.experiment import PRESETS, CellRecord, open_bundle
 
 
@@ -27,14 +28,16 @@ def own_environment():
 @pytest.fixture(autouse=True)
 def a_network_soon_compiled(monkeypatch):
     smoke = PRESETS["smoke"]
-    model = dc.replace(smoke.model, layers=1, width=8, hidden=8)
-    monkeypatch.setitem(PRESETS, "smoke", dc.replace(smoke, model=model, sample=5))
+    training = dc.replace(smoke.training, **SIZES)
+    monkeypatch.setitem(
+        PRESETS, "smoke", dc.replace(smoke, model=MODEL, training=training, sample=1)
+    )
 
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     file = tmp_path_factory.mktemp("text") / "text.txt"
-    file.write_text("To be, or not to be, that is the question.\n" * 60)
+    file.write_text(SENTENCE * 60)
     return file
 
 
@@ -60,7 +63,7 @@ def test_a_grid_is_a_bundle_and_its_times(text, tmp_path, capsys):
         assert all(part >= 0 for part in parts) and min(parts[:4]) > 0
         assert sum(parts) == pytest.approx(cell["seconds"])
     assert sum(cell["seconds"] for cell in found["cells"].values()) < found["seconds"]
-    assert found["tokens"] == 2 * 4 * 8 * 32 and found["programs"] > 0
+    assert found["tokens"] == 2 * 4 * 4 * 8 and found["programs"] > 0
     assert found["times_as_fast_as_published"] is None and found["no_ratio"] == "smoke-sized"
     said = capsys.readouterr().out
     assert "not held against the 5,460 s published for a Tesla P100: smoke-sized" in said
