@@ -103,58 +103,71 @@ class Evaluation(_OfAModel):
 
 
 class Sampling(_OfAModel):
-    """New tokens after one token, until the context is full; or, of a full one, past it."""
+    """New tokens after one token, until the context is full; or, of a full one, past it.
+
+    `length` is how many instead, in each of so many `rows`.
+    """
 
     def __init__(
-        self, shape: dict[str, Any], variant: str = "plain", past: str | None = None
+        self,
+        shape: dict[str, Any],
+        variant: str = "plain",
+        past: str | None = None,
+        rows: int = 1,
+        length: int | None = None,
     ) -> None:
         super().__init__(shape, variant)
         context = self.shape.context
-        prompt, self.tokens = (1, context - 1) if past is None else (context, context)
-        self.prompt, self.past = self.ids[None, :prompt], past or "exact"
+        prompt, most = (1, context - 1) if past is None else (context, context)
+        self.length, self.past = length or most, past or "exact"
+        self.tokens = rows * self.length
+        self.prompt = np.stack([self.ids[row : row + prompt] for row in range(rows)])
         self.drawn: Any = ()
 
     def run(self) -> None:
         from velocity_ledger import generate
 
-        self.drawn = generate(self.model, self.prompt, length=self.tokens, past=self.past)[0]
+        self.drawn = generate(self.model, self.prompt, length=self.length, past=self.past)
 
     def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "drawn": " ".join(map(str, self.drawn))}
+        return {**super().facts(), "drawn": " ".join(map(str, np.ravel(self.drawn)))}
 
 
-class Anew(_OfAModel):
-    """The same tokens as `Sampling` inside the context, each from the whole window anew."""
+class Anew(Sampling):
+    """The same tokens inside the context, for each of which the whole window is encoded anew."""
 
-    def __init__(self, shape: dict[str, Any], variant: str = "plain") -> None:
+    def __init__(
+        self, shape: dict[str, Any], variant: str = "plain", rows: int = 1, length: Any = None
+    ) -> None:
         import jax
         from flax import nnx
 
-        super().__init__(shape, variant)
-        context, vocabulary = self.shape.context, self.shape.vocabulary
-        self.tokens = context - 1
+        super().__init__(shape, variant, None, rows, length)
+        count, vocabulary = self.length, self.shape.vocabulary
         graph, state = nnx.split(self.model)
-        window = np.zeros((1, context), np.int32)
-        window[0, 0] = self.ids[0]
+        window = np.zeros((rows, self.shape.context), np.int32)
+        window[:, :1] = self.prompt
+
+        def one(key: Any, logits: Any) -> Any:
+            odds, ids = jax.lax.top_k(logits, vocabulary)
+            return ids[jax.random.categorical(key, odds)]
 
         def filled(state: Any, window: Any) -> Any:
             model: Any = nnx.merge(graph, state)
             # As `generate` draws: by the seed, the row and the number of the new token.
-            row = jax.random.fold_in(jax.random.key(0), 0)
+            root = jax.random.key(0)
+            own = [jax.random.fold_in(root, row) for row in range(rows)]
 
             def advance(place: Any, window: Any) -> Any:
-                logits, ids = jax.lax.top_k(model(window)[0, place], vocabulary)
-                token = ids[jax.random.categorical(jax.random.fold_in(row, place), logits)]
-                return window.at[0, place + 1].set(token)
+                logits = model(window)[:, place]
+                keys = [jax.random.fold_in(key, place) for key in own]
+                drawn = jax.numpy.stack([one(*pair) for pair in zip(keys, logits, strict=True)])
+                return window.at[:, place + 1].set(drawn)
 
-            return jax.lax.fori_loop(0, context - 1, advance, window)
+            return jax.lax.fori_loop(0, count, advance, window)
 
         compiled = jax.jit(filled)
-        self.call = lambda: np.asarray(compiled(state, window))[0, 1:]
-        self.drawn: Any = ()
+        self.call = lambda: np.asarray(compiled(state, window))[:, 1 : count + 1]
 
     def run(self) -> None:
         self.drawn = self.call()
-
-    def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "drawn": " ".join(map(str, self.drawn))}

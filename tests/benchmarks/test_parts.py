@@ -16,12 +16,14 @@ def row(name, seconds, error=None, **facts):
     return found | {"chunk": 1, "peak_bytes": None, "facts": {"tokens": 10, **facts}}
 
 
-def test_the_window_anew_draws_the_tokens_of_a_sample():
-    kept = ours_other.Sampling(dc.asdict(TINY), variant="ledger")
-    anew = ours_other.Anew(dc.asdict(TINY), variant="ledger")
+@pytest.mark.parametrize(("rows", "length", "tokens"), [(1, None, 5), (2, 3, 6)])
+def test_the_window_anew_draws_the_tokens_of_a_sample(rows, length, tokens):
+    own = {"variant": "ledger", "rows": rows, "length": length}
+    kept = ours_other.Sampling(dc.asdict(TINY), **own)
+    anew = ours_other.Anew(dc.asdict(TINY), **own)
     for program in (kept, anew):
         program.run()
-        assert program.facts()["tokens"] == len(program.facts()["drawn"].split()) == 5
+        assert program.facts()["tokens"] == len(program.facts()["drawn"].split()) == tokens
     assert kept.facts() == anew.facts()
 
 
@@ -68,7 +70,7 @@ def test_ways_are_compared_by_tokens_and_only_if_they_draw_the_same():
     text = sampling.told({"rows": rows})
     assert "keys and values kept: 25.00 [20.00, 30.00] times as fast as the window anew" in text
     assert "refilling: 2.00 [2.00, 2.00] times as fast" in text
-    assert "ledger-kept failed: the new token 1 is another one" in text
+    assert "ledger-kept failed: token 1 is another one" in text
 
 
 def test_deep_networks_are_compiled_anew_in_every_round():
