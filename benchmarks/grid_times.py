@@ -17,13 +17,14 @@ PHASES = {"validating": "validating_s", "measuring": "measuring_s"}
 
 
 @dc.dataclass
-class Spent:
-    """Seconds of one cell in one session."""
+class Turn:
+    """Seconds of what is trained at a time: a cell, or the cells of several seeds."""
 
+    cells: list[str] = dc.field(default_factory=list)
     seconds: float = 0.0
     """From its beginning to that of the next."""
     training_s: float = 0.0
-    """Of these, within `train`."""
+    """Of these, within the library's training."""
     validating_s: float = 0.0
     measuring_s: float = 0.0
     xla_s: float = 0.0
@@ -39,7 +40,7 @@ class Session:
     started: str
     device: str
     seconds: float = 0.0
-    cells: dict[str, Spent] = dc.field(default_factory=dict)
+    turns: list[Turn] = dc.field(default_factory=list)
 
 
 class Times:
@@ -52,23 +53,30 @@ class Times:
         self.path, self.session, self.about = path, session, about
         self.begin = begin
         self.before: list[dict[str, Any]] = []
-        self.clock: CellClock | None = None
+        self.clock: TurnClock | None = None
 
     def take_up(self) -> None:
         """Go on after the sessions in the file, where it is of the same run."""
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(self.path.read_text(encoding="utf-8"))
             if found["run"] == self.about["run"]:
                 self.before = found["sessions"]
 
-    def cell(self, name: str, clock: "CellClock") -> None:
-        """A cell begins, and the one before it has ended."""
-        self.end_of_cell()
-        self.clock = clock
-        self.session.cells[name] = clock.spent
+    def turn(self, shown: Any) -> "TurnClock":
+        """A turn begins, and the one before it has ended; its display is `shown`."""
+        self.end_of_turn()
+        self.clock = TurnClock(shown, self)
+        self.session.turns.append(self.clock.spent)
+        return self.clock
 
-    def end_of_cell(self) -> None:
-        """The cell that was under way has ended."""
+    def cell(self, name: str) -> "TurnClock":
+        """Return the clock of the turn that has begun, as a tracker of one of its cells."""
+        assert self.clock is not None
+        self.clock.spent.cells.append(name)
+        return self.clock
+
+    def end_of_turn(self) -> None:
+        """The turn that was under way has ended."""
         if self.clock is not None:
             self.clock.tick()
         self.clock = None
@@ -99,12 +107,12 @@ class Times:
         write_aside(self.path, lambda path: path.write_text(text, encoding="utf-8"))
 
 
-class CellClock:
-    """Stands where a cell's display and a tracker of it stand, and shows what that display does."""
+class TurnClock:
+    """Stands where a display and a tracker of each cell stand; shows what that display does."""
 
     def __init__(self, shown: Any, times: Times) -> None:
         self.shown, self.times = shown, times
-        self.spent = Spent()
+        self.spent = Turn()
         self._begin = time.perf_counter()
         self._ended: float | None = None
         self._busy: tuple[str, float] | None = None

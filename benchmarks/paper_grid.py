@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks import machine, words
 from benchmarks.entry import Parser, guarded, positive
-from benchmarks.grid_times import CellClock, Session, Times
+from benchmarks.grid_times import Session, Times, TurnClock
 from velocity_ledger._files import try_folder
 from velocity_ledger._table import aligned
 from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
@@ -112,7 +112,6 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
     about = {
         "run": None,
         "machine": machine.described(),
-        "quick": options.quick,
         "published": PUBLISHED,
         "aim": AIM,
     }
@@ -120,17 +119,18 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
     session = Session(about["machine"]["date"], device)
     times = Times(file_of(out), session, begin, about)
 
-    def shown(name: str) -> CellClock:
+    def shown(name: str) -> TurnClock:
         from velocity_ledger.training import RichProgress
 
         if about["run"] is None:
-            # The bundle is begun: whatever lies at that path is not another run's that goes on.
-            about["run"] = open_bundle(out).manifest["created"]
-            if options.resume:
-                times.take_up()
-        clock = CellClock(RichProgress(name), times)
-        times.cell(name, clock)
-        return clock
+            # The bundle is begun: what lies at that path is its own, or nobody's.
+            begun()
+        return times.turn(RichProgress(name))
+
+    def begun() -> None:
+        about["run"] = open_bundle(out).manifest["created"]
+        if options.resume:
+            times.take_up()
 
     cells = len(config.variants) * len(config.seeds)
     print(
@@ -147,14 +147,13 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
             command=["python", "-m", "benchmarks.paper_grid", *arguments],
             device=options.device,
             progress=shown,
-            trackers=lambda cell, folder: (shown_last(times),),
+            trackers=lambda cell, folder: (times.cell(cell.name),),
         )
-    times.end_of_cell()
+    times.end_of_turn()
     bundle = open_bundle(out)
     if about["run"] is None:  # No cell was left to be run.
-        about["run"] = bundle.manifest["created"]
-        times.take_up()
-    found = figures(bundle, times.sessions, options.quick)
+        begun()
+    found = figures(bundle, times.sessions)
     times.write(found)
     print(told(found))
     print(f"\nbundle: {out}\ntimes: {times.path}")
@@ -163,12 +162,6 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
         words_again = shlex.join(["python", "-m", "benchmarks.paper_grid", *again])
         print(f"{PROGRAM}: stopped, and saved; to go on: {words_again}", file=sys.stderr)
     return status
-
-
-def shown_last(times: Times) -> CellClock:
-    """The clock of the cell under way, which is its tracker, too."""
-    assert times.clock is not None
-    return times.clock
 
 
 def file_of(out: Path) -> Path:
@@ -216,7 +209,7 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def figures(bundle: Any, sessions: Sequence[Mapping[str, Any]], quick: bool) -> dict[str, Any]:
+def figures(bundle: Any, sessions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the file holds beside the sessions, from these and the bundle alone."""
     config: ExperimentConfig = bundle.config
     cells = {cell.name: _cell(cell, sessions) for cell in bundle.cells}
@@ -224,10 +217,10 @@ def figures(bundle: Any, sessions: Sequence[Mapping[str, Any]], quick: bool) -> 
     tokens = window * sum(cell["steps"] for cell in cells.values())
     seconds = sum(session["seconds"] for session in sessions)
     timed = all(cell["seconds"] is not None for cell in cells.values() if cell["steps"])
-    reason = "smoke-sized" if quick else no_ratio(config, cells)
+    reason = no_ratio(config, cells)
     if reason is None and not timed:
         reason = "the times of earlier sessions are lost"
-    spent = [spent for session in sessions for spent in session["cells"].values()]
+    spent = [turn for session in sessions for turn in session["turns"]]
     return {
         "device": sorted({session["device"] for session in sessions}),
         "precision": config.model.precision,
@@ -248,7 +241,7 @@ def figures(bundle: Any, sessions: Sequence[Mapping[str, Any]], quick: bool) -> 
 
 def _cell(cell: Any, sessions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One cell over all sessions: what the library timed itself, and what is left."""
-    parts = [s["cells"][cell.name] for s in sessions if cell.name in s["cells"]]
+    parts = [turn for s in sessions for turn in s["turns"] if cell.name in turn["cells"]]
     found: dict[str, Any] = {
         "state": cell.state,
         "steps": cell.step,
@@ -258,15 +251,20 @@ def _cell(cell: Any, sessions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "first_step_s": cell.compile_s,
     }
     names = ("seconds", "validating_s", "measuring_s", "xla_s")
-    found |= {name: sum(p[name] for p in parts) if parts else None for name in names}
+    found |= {name: _shared(parts, name) if parts else None for name in names}
     found["saving_s"] = found["ending_s"] = None
     if parts and cell.train_s is not None:
-        within = sum(p["training_s"] for p in parts)
+        within = _shared(parts, "training_s")
         known = (cell.train_s, cell.compile_s, found["validating_s"], found["measuring_s"])
         # A killed session has steps that a later one did again: they are in neither's sum.
         found["saving_s"] = max(0.0, within - sum(known))
         found["ending_s"] = found["seconds"] - within
     return found
+
+
+def _shared(turns: Sequence[Mapping[str, Any]], name: str) -> float:
+    """The part of one cell: cells of one turn have equal ones."""
+    return sum(turn[name] / len(turn["cells"]) for turn in turns)
 
 
 def no_ratio(config: ExperimentConfig, cells: Mapping[str, Mapping[str, Any]]) -> str | None:

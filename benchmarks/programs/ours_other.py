@@ -62,20 +62,22 @@ class Telemetry(_OfAModel):
         variant: str = "plain",
         windows: int | None = None,
         at_once: int | None = None,
+        preset: str = "paper",
     ) -> None:
         import velocity_ledger as vl
+        from velocity_ledger.experiment import PRESETS
 
         super().__init__(shape, variant)
+        schedule = PRESETS[preset].training
         probe = vl.windows(
             self.ids,
-            batch=windows or self.config.probe_windows,
+            batch=windows or schedule.probe_windows,
             context=self.shape.context,
-            seed=self.config.probe_seed,
+            seed=schedule.probe_seed,
             step=0,
         )[:, :-1]
         self.tokens = probe.size
-        self.measured = len(self.config.telemetry_steps)
-        self.of_steps = self.config.steps
+        self.measured, self.of_steps = len(schedule.telemetry_steps), schedule.steps
         own = {} if at_once is None else {"windows_at_once": at_once}
         self.call = lambda: vl.measure(self.model, probe, **own)
 

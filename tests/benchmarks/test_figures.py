@@ -119,10 +119,12 @@ def test_the_machine_s_work_is_read_off(monkeypatch, tmp_path):
 
 def test_telemetry_is_counted_against_the_steps_of_its_run():
     facts = {"measurements": 4, "of_steps": 1000}
-    rows = [row("step", [[0.5]]), row("measurement", [[1.0]], facts=facts, first_s=6.0)]
-    found = telemetry.percent(rows)
+    one = row("quick-measurement", [[1.0]], facts=facts, first_s=6.0)
+    rows = [row("quick-step", [[0.5]]), one]
+    found = telemetry.percent(rows, "quick")
     assert found == {"compiled_before": pytest.approx(0.8), "with_compiling": pytest.approx(1.8)}
-    assert telemetry.percent(rows[:1]) is None
+    assert telemetry.percent(rows[:1], "quick") is telemetry.percent(rows, "paper") is None
+    assert telemetry._shape("paper") == Shape()
 
 
 def test_the_products_of_a_step_are_those_of_the_published_network():
