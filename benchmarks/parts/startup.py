@@ -21,7 +21,7 @@ _CACHED = {
 
 def measure(bench: Bench) -> dict[str, Any]:
     """Seconds from the start of a process, in alternating rounds."""
-    rounds = bench.rounds or (2 if bench.quick else 5)
+    rounds = bench.rounds or (2 if bench.quick else 3)
     program = bench.ours("first-step", "ours:Training", bench.shape())
     with tempfile.TemporaryDirectory() as folder:
         own = {**program.environment, **_CACHED, "JAX_COMPILATION_CACHE_DIR": folder}

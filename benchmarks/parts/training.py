@@ -83,7 +83,7 @@ def measure(bench: Bench) -> dict[str, Any]:
     """Raw rounds, and figures of each program."""
     shape = bench.shape()
     chosen, missing = programs(bench, shape)
-    rows = bench.alternate("training", chosen, rounds=5, steps=5)
+    rows = bench.alternate("training", chosen, rounds=3, steps=3)
     _same_network(rows)
     return {
         "shape": vars(shape),
