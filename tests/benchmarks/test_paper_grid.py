@@ -1,8 +1,11 @@
 """The article's grid: the library's own runs, whose times outlive an interruption."""
 
+import contextlib
 import dataclasses as dc
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import types
@@ -16,7 +19,7 @@ from small_run import MODEL, SENTENCE, SIZES
 from velocity_ledger.experiment import PRESETS, CellRecord, open_bundle
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def own_environment():
     """The command prepares its process for JAX; the tests go on as before."""
     before = dict(os.environ)
@@ -25,13 +28,14 @@ def own_environment():
     os.environ.update(before)
 
 
-@pytest.fixture(autouse=True)
-def a_network_soon_compiled(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def a_network_soon_compiled():
     smoke = PRESETS["smoke"]
     training = dc.replace(smoke.training, **SIZES)
-    monkeypatch.setitem(
-        PRESETS, "smoke", dc.replace(smoke, model=MODEL, training=training, sample=1)
-    )
+    small = dc.replace(smoke, model=MODEL, training=training, sample=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PRESETS, "smoke", small)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +43,15 @@ def text(tmp_path_factory):
     file = tmp_path_factory.mktemp("text") / "text.txt"
     file.write_text(SENTENCE * 60)
     return file
+
+
+@pytest.fixture(scope="module")
+def whole(text, tmp_path_factory):
+    """A grid that nobody interrupted, and what was said."""
+    out = tmp_path_factory.mktemp("whole") / "grid"
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert small(text, out) == 0
+    return out, said.getvalue()
 
 
 def small(text, out, *more):
@@ -50,9 +63,8 @@ def read(out):
     return json.loads(out.with_name(f"{out.name}.json").read_text())
 
 
-def test_a_grid_is_a_bundle_and_its_times(text, tmp_path, capsys):
-    out = tmp_path / "grid"
-    assert small(text, out) == 0
+def test_a_grid_is_a_bundle_and_its_times(whole):
+    out, said = whole
     bundle, found = open_bundle(out), read(out)
     assert [cell.name for cell in bundle.cells] == list(found["cells"]) == ["plain/3", "plain/1"]
     assert {cell.state for cell in bundle.cells} == {"finished"}
@@ -65,14 +77,13 @@ def test_a_grid_is_a_bundle_and_its_times(text, tmp_path, capsys):
     assert sum(cell["seconds"] for cell in found["cells"].values()) < found["seconds"]
     assert found["tokens"] == 2 * 4 * 4 * 8 and found["programs"] > 0
     assert found["times_as_fast_as_published"] is None and "another grid" in found["no_ratio"]
-    said = capsys.readouterr().out
     assert "not held against the 5,460 s published for a Tesla P100: another grid" in said
     assert str(out) in said and "plain/3" in said
 
 
-def test_an_interrupted_grid_goes_on_and_keeps_its_times(text, tmp_path, capsys):
-    whole, halted = tmp_path / "whole", tmp_path / "halted"
-    assert small(text, whole) == small(text, halted, "--stop-after", "2", "--save-every", "1") == 0
+def test_an_interrupted_grid_goes_on_and_keeps_its_times(whole, text, tmp_path, capsys):
+    halted = tmp_path / "halted"
+    assert small(text, halted, "--stop-after", "2") == 0
     first = read(halted)
     assert {cell["state"] for cell in first["cells"].values()} == {"stopped"}
     # What is not named is as the run was begun.
@@ -82,18 +93,23 @@ def test_an_interrupted_grid_goes_on_and_keeps_its_times(text, tmp_path, capsys)
     for name, cell in second["cells"].items():
         assert cell["state"] == "finished"
         assert cell["seconds"] > first["cells"][name]["seconds"]
-    for one, other in zip(open_bundle(whole).cells, open_bundle(halted).cells, strict=True):
+    for one, other in zip(open_bundle(whole[0]).cells, open_bundle(halted).cells, strict=True):
         assert (one.best_val, one.best_step) == (other.best_val, other.best_step)
     # Nothing is left to do, and all of it is told again.
     assert paper_grid.main(["--resume", "--out", str(halted)]) == 0
     third = read(halted)
     assert third["cells"] == second["cells"] and len(third["sessions"]) == 3
     assert third["seconds"] > second["seconds"]
-    # Another run's times are not taken over.
-    before = halted.with_name("whole.json")
-    before.write_text(json.dumps(third))
-    assert paper_grid.main(["--resume", "--out", str(whole)]) == 0
-    assert read(whole)["cells"]["plain/3"]["seconds"] is None
+
+
+def test_the_times_of_another_run_are_not_taken_over(whole, tmp_path, capsys):
+    out = tmp_path / "grid"
+    shutil.copytree(whole[0], out)
+    found = read(whole[0])
+    paper_grid.file_of(out).write_text(json.dumps(found | {"run": "another"}))
+    assert paper_grid.main(["--resume", "--out", str(out)]) == 0
+    assert read(out)["cells"]["plain/3"]["seconds"] is None
+    assert read(out)["run"] == found["run"]
 
 
 def test_a_signal_saves_and_says_how_to_go_on(text, tmp_path, capsys, monkeypatch):

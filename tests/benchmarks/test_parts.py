@@ -1,7 +1,9 @@
 """What parts of a run say of it: same tokens, compiling, quick sizes."""
 
 import dataclasses as dc
+import types
 
+import jax
 import pytest
 
 from benchmarks.parts import _sweep, depth, sampling
@@ -73,21 +75,25 @@ def test_ways_are_compared_by_tokens_and_only_if_they_draw_the_same():
     assert "ledger-kept failed: token 1 is another one" in text
 
 
-def test_deep_networks_are_compiled_anew_in_every_round():
+def test_deep_networks_are_compiled_anew_in_every_round(monkeypatch):
     program = ours.Compiling(dc.asdict(TINY), scan=True)
-    traced = []
+    done = []
     lower = program.steps.lower
+    monkeypatch.setattr(jax, "clear_caches", lambda: done.append("forget"))
 
     class Seen:
         def lower(self, *arguments):
-            traced.append(arguments)
-            return lower(*arguments)
+            lower(*arguments)
+            done.append("trace")
+            return types.SimpleNamespace(compile=lambda: done.append("compile"))
 
     program.steps = Seen()
     program.run()
     program.run()
-    assert len(traced) == 2 and program.done == 0
+    assert done == 2 * ["forget", "trace", "compile"] and program.done == 0
 
+
+def test_compiling_is_compared_within_rounds():
     cases = [
         {"layers": n, "rows": [row(f"unrolled-{n}", [[1.0]]), row(f"scanned-{n}", [[2.0]])]}
         for n in (6, 96)
