@@ -161,12 +161,20 @@ def test_masks_are_those_of_each_seed_alone_bit_for_bit() -> None:
 
 
 GPT_CONFIG = ModelConfig(
-    layers=1, width=8, heads=2, hidden=8, context=8, vocabulary=7, dropout=0.2, unit_weights=True
+    layers=1,
+    width=8,
+    heads=2,
+    hidden=8,
+    context=8,
+    vocabulary=7,
+    dropout=0.2,
+    bias=False,
+    unit_weights=True,
 )
 
 
 def test_learned_parameters_and_projected_weights() -> None:
-    config = dc.replace(CONFIG, steps=12, telemetry_at=(1.0,))
+    config = dc.replace(CONFIG, steps=12, telemetry_at=())
 
     def model(seed: int) -> GPT:
         return GPT(GPT_CONFIG, parse("ngpt-lite"), rngs=seed)
@@ -175,8 +183,12 @@ def test_learned_parameters_and_projected_weights() -> None:
     runs = train_stacked([Seed(model(seed), seed) for seed in SEEDS[:2]], DATA, config)
     for seed, run in enumerate(runs):
         assert_close_run(run, train(model(seed), DATA, config, seed=seed))
-    learned = [run.history.telemetry[12]["learned_alpha"] for run in runs]
-    assert not np.array_equal(*learned)
+    # Without a bias no gradient is zero by design, so that Adam magnifies no rounding.
+    weights = [nnx.to_pure_dict(run.last) for run in runs]
+    moved = [w["blocks"][0]["integrator"] for w in weights]
+    assert not all(jax.tree.leaves(jax.tree.map(np.array_equal, *moved)))
+    norms = jnp.linalg.norm(weights[0]["token"]["embedding"], axis=-1)
+    np.testing.assert_allclose(norms, 1, rtol=1e-5)
 
 
 def test_an_optimizer_that_reads_the_loss() -> None:
@@ -188,7 +200,7 @@ def test_an_optimizer_that_reads_the_loss() -> None:
         assert_close_run(run, alone(seed, config, optimizer=search))
 
 
-PATIENT = dc.replace(CONFIG, steps=60, peak_rate=0.5, val_every=3, patience=1, telemetry_at=(0.0,))
+PATIENT = dc.replace(CONFIG, steps=60, peak_rate=0.3, val_every=3, patience=2, telemetry_at=(0.0,))
 
 
 def test_a_seed_that_ends_by_patience_leaves_the_others(tmp_path: pathlib.Path) -> None:
@@ -369,7 +381,7 @@ class Calling(Tiny):
 
 
 def test_what_cannot_be_stacked_is_refused_in_one_line() -> None:
-    with pytest.raises(UserError, match="cannot be stacked .*: train them one after the other"):
+    with pytest.raises(UserError, match=r"cannot be stacked .*: train them one after the other"):
         train_stacked([Seed(Calling(seed), seed) for seed in SEEDS], DATA, CONFIG)
     with pytest.raises(UserError, match="seeds 0 and 1 differ in more than the values"):
         others = Tiny(1, TinyConfig(dropout=0.1))

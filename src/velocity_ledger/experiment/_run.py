@@ -410,14 +410,9 @@ def _go_on(
     kind, here = manifest.get("device", {}).get("kind"), session["device"]["kind"]
     if kind is not None and kind != here:
         changed.append(f"device {kind} then, {here} now")
-    before = {
-        bool(s.get("stack_seeds")) for s in manifest.get("sessions", []) if isinstance(s, Mapping)
-    }
-    if before - {session["stack_seeds"]}:
-        ways = ("one after the other", "stacked")
-        changed.append(
-            "seeds {} then, {} now".format(*(ways if session["stack_seeds"] else ways[::-1]))
-        )
+    before = [s for s in manifest.get("sessions", []) if isinstance(s, Mapping)]
+    if any(bool(s.get("stack_seeds")) != session["stack_seeds"] for s in before):
+        changed.append("seeds stacked in some sessions, not in others")
     if changed:
         notify(f"resuming in another environment ({'; '.join(changed)}): bits may differ")
     if manifest.get("source", {}).get("sha256") != session["source"]["sha256"]:
