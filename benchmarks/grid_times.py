@@ -39,6 +39,8 @@ class Session:
 
     started: str
     device: str
+    stacked: bool
+    """Whether the seeds of a variant trained side by side."""
     seconds: float = 0.0
     turns: list[Turn] = dc.field(default_factory=list)
 

@@ -10,6 +10,7 @@ from benchmarks.parts import (
     depth,
     evaluation,
     sampling,
+    seeds,
     startup,
     telemetry,
     training,
@@ -25,4 +26,5 @@ PARTS: dict[str, ModuleType] = {
     "depth": depth,
     "context": context,
     "width": width,
+    "seeds": seeds,
 }

@@ -59,6 +59,7 @@ class Training:
         variant: str = "plain",
         precision: str = "fp32",
         scan: bool = False,
+        seed: int = 0,
     ) -> None:
         import jax
         from flax import nnx
@@ -77,29 +78,22 @@ class Training:
         self.shape = Shape(**shape)
         self.chunk = 1 if jax.default_backend() == "cpu" else LONGEST
         self.model_config, self.config = configured(self.shape, precision, scan)
-        self.model = vl.GPT(self.model_config, vl.parse(variant), rngs=0)
-        rule = optimizer(self.config, self.model.undecayed)
-        graphdef, params, self.rest = nnx.split(self.model, nnx.Param, ...)
+        self.model = vl.GPT(self.model_config, vl.parse(variant), rngs=seed)
+        self.rule = rule = optimizer(self.config, self.model.undecayed)
+        self.graphdef, params, self.rest = nnx.split(self.model, nnx.Param, ...)
         self.params = placed(strong(nnx.to_pure_dict(params)))
         self.state = placed(strong(rule.init(self.params)))
         context, batch = self.shape.context, self.shape.batch
         at_a_time = microbatch(self.config.microbatch, batch, context)
-        self.steps = training_steps(graphdef, rule, Batching(context, batch, at_a_time))
+        self.steps = training_steps(self.graphdef, rule, Batching(context, batch, at_a_time))
         self.starts = np.zeros((LONGEST, batch), np.int32)
-        self.root = dropout_root(0)
+        self.seed, self.root = seed, dropout_root(seed)
         self.ids = jax.device_put(text.ids(self.shape))
         self.done = 0
         self.losses: Any = np.full(1, np.nan)
 
-    def run(self) -> None:
-        import jax
-
-        self.params, self.state, self.losses = self.steps(*self.arguments())
-        jax.block_until_ready((self.params, self.losses))
-        self.done += self.chunk
-
-    def arguments(self) -> tuple[Any, ...]:
-        """What the next call is given."""
+    def drawn(self) -> np.ndarray:
+        """Where the windows of the next steps begin."""
         from velocity_ledger.corpus import window_starts
 
         for i in range(self.chunk):
@@ -107,13 +101,24 @@ class Training:
                 len(self.ids),
                 batch=self.shape.batch,
                 context=self.shape.context,
-                seed=0,
+                seed=self.seed,
                 step=self.done + i,
             )
+        return self.starts.copy()
+
+    def arguments(self) -> tuple[Any, ...]:
+        """What the next call is given."""
         return (
-            *(self.params, self.state, self.rest, self.ids, self.starts.copy(), self.root),
+            *(self.params, self.state, self.rest, self.ids, self.drawn(), self.root),
             *(np.uint32(self.done), np.int32(self.chunk)),
         )
+
+    def run(self) -> None:
+        import jax
+
+        self.params, self.state, self.losses = self.steps(*self.arguments())
+        jax.block_until_ready((self.params, self.losses))
+        self.done += self.chunk
 
     def facts(self) -> dict[str, Any]:
         import jax
@@ -128,6 +133,54 @@ class Training:
             "loss": float(self.losses[min(self.done, self.chunk) - 1]),
             "device": jax.devices()[0].device_kind,
         }
+
+
+class Seeds:
+    """Steps of several seeds of one variant, stacked or one after the other.
+
+    One step is one of every seed; on a CPU `chunk` of them are a call.
+    """
+
+    def __init__(
+        self, shape: dict[str, Any], seeds: int, stacked: bool, chunk: int, variant: str = "plain"
+    ) -> None:
+        import jax
+
+        from velocity_ledger.training import LONGEST, Batching, microbatch, training_steps
+
+        self.stacked = stacked
+        self.each = [Training(shape, variant, seed=seed) for seed in range(seeds)]
+        self.chunk = chunk if jax.default_backend() == "cpu" else LONGEST
+        for one in self.each:
+            one.chunk = self.chunk
+        first = self.each[0]
+        context, batch = first.shape.context, first.shape.batch
+        batching = Batching(context, batch, microbatch(None, batch, context * seeds))
+        self.steps = training_steps(first.graphdef, first.rule, batching, stacked=True)
+
+    def run(self) -> None:
+        import jax
+
+        if not self.stacked:
+            for one in self.each:
+                one.run()
+            return
+        first = self.each[0]
+        found = self.steps(
+            tuple(one.params for one in self.each),
+            tuple(one.state for one in self.each),
+            *(first.rest, first.ids, np.stack([one.drawn() for one in self.each])),
+            *(tuple(one.root for one in self.each), np.uint32(first.done), np.int32(self.chunk)),
+        )
+        jax.block_until_ready(found)
+        for one, params, state, losses in zip(self.each, *found, strict=True):
+            one.params, one.state, one.losses = params, state, losses
+            one.done += self.chunk
+
+    def facts(self) -> dict[str, Any]:
+        found = [one.facts() for one in self.each]
+        losses = [facts["loss"] for facts in found]
+        return found[0] | {"tokens": sum(facts["tokens"] for facts in found), "losses": losses}
 
 
 class Compiling(Training):

@@ -81,6 +81,18 @@ def test_a_grid_is_a_bundle_and_its_times(whole):
     assert str(out) in said and "plain/3" in said
 
 
+def test_seeds_side_by_side_share_the_time(whole, text, tmp_path, capsys):
+    out = tmp_path / "stacked"
+    assert small(text, out, "--stack-seeds") == 0
+    found = read(out)
+    (turn,) = found["sessions"][0]["turns"]
+    assert turn["cells"] == ["plain/3", "plain/1"]
+    for name, cell in found["cells"].items():
+        assert cell["seconds"] == pytest.approx(turn["seconds"] / 2)
+        assert cell["best_val"] == pytest.approx(read(whole[0])["cells"][name]["best_val"], 1e-4)
+    assert open_bundle(out).manifest["sessions"][0]["stack_seeds"] is True
+
+
 def test_an_interrupted_grid_goes_on_and_keeps_its_times(whole, text, tmp_path, capsys):
     halted = tmp_path / "halted"
     assert small(text, halted, "--stop-after", "2") == 0
@@ -198,7 +210,7 @@ def session(bundle, seconds, together=1):
         {"cells": names[i : i + together], **{k: together * v for k, v in spent.items()}}
         for i in range(0, len(names), together)
     ]
-    return {"device": "a chip", "seconds": seconds, "turns": turns}
+    return {"device": "a chip", "stacked": together > 1, "seconds": seconds, "turns": turns}
 
 
 def test_the_published_time_is_for_the_whole_published_grid():

@@ -135,3 +135,37 @@ def test_our_step_in_a_worker():
     assert row["error"] is None
     assert row["facts"]["parameters"] > 0 and np.isfinite(row["facts"]["loss"])
     assert row["first_s"] > row["seconds"][0][0] > 0
+
+
+@pytest.mark.parametrize("stacked", [False, True], ids=["alone", "stacked"])
+def test_steps_of_several_seeds_are_those_of_each(stacked):
+    shape = dc.asdict(dc.replace(TINY, layers=1))
+    program = ours.Seeds(shape, seeds=2, stacked=stacked, chunk=3)
+    program.run()
+    facts = program.facts()
+    assert (facts["steps"], facts["tokens"]) == (3, 2 * 3 * 6)
+    one = ours.Training(shape, seed=1)
+    while one.done < 3:
+        one.run()
+    assert facts["losses"][1] == pytest.approx(one.facts()["loss"], rel=1e-5)
+    assert facts["losses"][0] != facts["losses"][1]
+
+
+def test_the_part_of_the_seeds_tells_both_ways(monkeypatch):
+    from benchmarks.parts import seeds
+
+    row = {"error": None, "seconds": [[0.2], [0.4]], "first_s": 1.0, "chunk": 1}
+    row |= {"peak_bytes": 2 * 10**9, "facts": {"tokens": 60}}
+    fast = row | {"seconds": [[0.1], [0.1]], "peak_bytes": 10**9}
+    made: list[Any] = []
+
+    def alternate(bench, label, programs, **given):
+        made.extend(programs)
+        return [row | {"name": "alone"}, fast | {"name": "stacked"}]
+
+    monkeypatch.setattr(Bench, "alternate", alternate)
+    found = seeds.measure(Bench(quick=True))
+    assert [(p.name, p.settings["stacked"]) for p in made] == [("alone", False), ("stacked", True)]
+    text = seeds.told(found)
+    assert "3.00 [2.00, 4.00]" in text and "600" in text and "2.00" in text
+    assert len(seeds.measure(Bench())["cases"]) == len(seeds.SHAPES)

@@ -156,6 +156,30 @@ def test_a_tracker_that_is_not_installed_is_said_before_anything_begins(
     assert not (tmp_path / "run").exists()
 
 
+def test_seeds_can_be_stacked(corpus, tmp_path, capsys):
+    out = tmp_path / "run"
+    words = ["compare", *TINY, "--variants", "plain", "--seeds", "0", "1", "--stack-seeds"]
+    assert main([*words, "--corpus", corpus, "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert said.out.endswith(f"bundle: {out}\n") and "\x1b" not in said.err
+    bundle = open_bundle(out)
+    assert [(cell.name, cell.state) for cell in bundle.cells] == [
+        ("plain/0", "finished"),
+        ("plain/1", "finished"),
+    ]
+    assert bundle.manifest["sessions"][0]["stack_seeds"] is True
+
+
+def test_stacked_seeds_are_not_tracked_where_there_is_one_run_at_a_time(
+    monkeypatch, corpus, tmp_path, capsys
+):
+    monkeypatch.setitem(_tracking._PACKAGES, "wandb", "json")
+    words = ["compare", *TINY, "--corpus", corpus, "--out", str(tmp_path / "run")]
+    assert main([*words, "--track", "wandb", "--stack-seeds"]) == 2
+    assert "leave out --stack-seeds, or track with tensorboard" in one_line(capsys)
+    assert not (tmp_path / "run").exists()
+
+
 def test_describe_as_a_table_and_as_strict_json(capsys):
     assert main(["describe", "--preset", "paper"]) == 0
     table = capsys.readouterr().out

@@ -144,6 +144,21 @@ def assert_same_results(whole: pathlib.Path, out: pathlib.Path) -> None:
         assert losses(out / log) == losses(whole / log)
 
 
+def assert_close_results(whole: pathlib.Path, out: pathlib.Path) -> None:
+    """The cells of `out` are those of the same names, up to the rounding of sums."""
+    expected = {cell.name: cell for cell in open_bundle(whole).cells}
+    for cell in open_bundle(out).cells:
+        first, second = results(whole, expected[cell.name]), results(out, cell)
+        xr.testing.assert_allclose(first[0], second[0], rtol=1e-3, atol=1e-4)
+        assert list(first[1]) == list(second[1])
+        same = ("state", "reason", "step", "best_step")
+        wanted, found = dc.asdict(expected[cell.name]), dc.asdict(cell)
+        assert [wanted[k] for k in same] == [found[k] for k in same]
+        folders = [cell_folder(b, cell.slug, cell.seed) for b in (whole, out)]
+        assert len({tuple(sorted(p.name for p in f.iterdir())) for f in folders}) == 1
+        assert len(losses(folders[0] / "log.jsonl")) == len(losses(folders[1] / "log.jsonl"))
+
+
 def losses(log: pathlib.Path) -> list[tuple[int, str, float]]:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     return [(x["step"], k, v) for x in lines for k, v in x.items() if k.endswith("_loss")]
@@ -676,3 +691,58 @@ def test_weights_that_do_not_fit_name_their_file(whole, tmp_path, change, words)
     write_weights(file, change(weights), metadata)
     with pytest.raises(UserError, match=rf"best\.safetensors does not fit.*{words}.*restore it"):
         load_cell(tmp_path / "copy", "plain/0")
+
+
+@pytest.fixture(scope="module")
+def one_variant(config) -> ExperimentConfig:
+    return dc.replace(config, variants=("plain",))
+
+
+def stacking(out: pathlib.Path) -> list[bool]:
+    return [session["stack_seeds"] for session in open_bundle(out).manifest["sessions"]]
+
+
+def test_stacked_seeds_are_the_cells_of_a_run_without(whole, one_variant, tmp_path):
+    out, labels = tmp_path / "run", []
+
+    def labelled(label: str) -> SilentProgress:
+        labels.append(label)
+        return SilentProgress()
+
+    given = {"notify": silent, "progress": labelled}
+    assert run_experiment(one_variant, out, stack_seeds=True, **given) == 0
+    assert_close_results(whole, out)
+    assert labels == ["plain/0, 1"]
+    assert stacking(out) == [True] and stacking(whole)[0] is False
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["stacked-first", "stacked-later"])
+def test_a_run_goes_on_with_stacked_seeds_or_without(first, whole, one_variant, tmp_path):
+    out, said = tmp_path / "run", []
+    assert run(one_variant, out, stack_seeds=first, stop_after=5) == 0
+    assert {cell.step for cell in open_bundle(out).cells} == {5}
+    assert run(one_variant, out, stack_seeds=not first, resume=True, notify=said.append) == 0
+    assert_close_results(whole, out)
+    assert stacking(out) == [first, not first]
+    assert any("seeds stacked in some sessions, not in others" in text for text in said)
+
+
+def test_a_stacked_cell_that_is_finished_is_left_and_what_failed_is_said(
+    whole, one_variant, tmp_path, monkeypatch
+):
+    out, write_cell_, calls = tmp_path / "run", _run.write_cell, []
+
+    def full(path, data):
+        calls.append(path)
+        # Both cells at steps 4, 8 and 12, then at their ends: the second one's fails.
+        if len(calls) == 8:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_cell_(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_run, "write_cell", full)
+        with pytest.raises(UserError, match=r"could not save plain/1 .*no space left"):
+            run(one_variant, out, stack_seeds=True)
+    assert [cell.state for cell in open_bundle(out).cells] == ["finished", "interrupted"]
+    assert run(one_variant, out, stack_seeds=True, resume=True) == 0
+    assert_close_results(whole, out)

@@ -185,6 +185,9 @@ def _environment(bundle: Bundle) -> dict[str, Any]:
     m = bundle.manifest
     found = {f"environment.{k}": v for k, v in (m.get("environment") or {}).items()}
     found |= {f"device.{k}": v for k, v in (m.get("device") or {}).items()}
+    sessions = [s for s in m.get("sessions") or [] if isinstance(s, Mapping)]
+    if sessions:
+        found["stack_seeds"] = any(bool(s.get("stack_seeds")) for s in sessions)
     return found | {f"source.{k}": v for k, v in (m.get("source") or {}).items()}
 
 

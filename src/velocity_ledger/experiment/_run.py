@@ -67,10 +67,11 @@ from velocity_ledger.training import (
     Progress,
     RichProgress,
     Run,
+    Seed,
     Snapshot,
     Tracker,
     stop_signals,
-    train,
+    train_stacked,
 )
 
 LOG = "log.jsonl"
@@ -93,6 +94,7 @@ def run_experiment(
     add: bool = False,
     start: Start | None = None,
     stop_after: int | None = None,
+    stack_seeds: bool = False,
     command: Sequence[str] = (),
     device: str = "auto",
     progress: Callable[[str], Progress] = RichProgress,
@@ -114,6 +116,12 @@ def run_experiment(
     What an older version, which began the run, did not measure is NaN at its training steps.
     With `add` it also takes in the variants and seeds that it has not had: all of it must agree in
     everything else.
+
+    With `stack_seeds` a variant's seeds train side by side, by one program (`train_stacked`), and
+    variants one after the other. Each cell is what it is alone, up to the rounding of sums, and its
+    files are the same; so a run may go on with or without it, and the manifest says of each session
+    which (`stack_seeds`). Trials of a sweep are not stacked. Several cells' trackers are then open
+    at a time.
 
     With `config.sweep` each variant's learning rate is found first, by trials kept in `sweep.json`;
     with `config.match` the reference is also trained in the sizes of the others.
@@ -139,7 +147,7 @@ def run_experiment(
         should_stop = stack.enter_context(stop_signals())
         stack.enter_context(locked(out))
         clear_asides(out)
-        session = _session(list(command), device)
+        session = _session(list(command), device, stack_seeds)
         try:
             if recorded is None:
                 if os.path.exists(out / MANIFEST):
@@ -158,28 +166,42 @@ def run_experiment(
         signal = grid.sweep(variants, progress, should_stop)
         if signal is not None:
             return 128 + signal
-        for seed in config.seeds:
-            for variant in variants:
+        for variant, seeds in _turns(variants, config.seeds, stack_seeds):
+            todo = []
+            for seed in seeds:
                 cell = ledger.cells[f"{variant.text}/{seed}"]
-                folder = cell_folder(out, cell.slug, seed)
                 if cell.state in DONE:
-                    lost = unreadable(folder, cell)
+                    lost = unreadable(cell_folder(out, cell.slug, seed), cell)
                     if lost is None:
                         grid.sample(variant, cell)
                         continue
                     say(f"{cell.name} is {cell.state}, but {lost}")
-                signal = should_stop()
-                if signal is None:
-                    shown, extra = progress(cell.name), trackers(cell, folder)
-                    signal = grid.run(variant, cell, resume, shown, extra, should_stop)
-                if signal is not None:
-                    return 128 + signal
+                todo.append(cell)
+            if not todo:
+                continue
+            signal = should_stop()
+            if signal is None:
+                shown = progress(", ".join([todo[0].name, *(str(c.seed) for c in todo[1:])]))
+                extra = [trackers(c, cell_folder(out, c.slug, c.seed)) for c in todo]
+                signal = grid.run(variant, todo, resume, shown, extra, should_stop)
+            if signal is not None:
+                return 128 + signal
+            for cell in todo:
                 grid.sample(variant, ledger.cells[cell.name])
     diverged = [cell for cell in ledger.cells.values() if cell.state == "diverged"]
     if diverged:
         names = ", ".join(f"{cell.name} at step {cell.step}" for cell in diverged)
         notify(f"diverged: {names}; the best weights before that are kept")
     return 1 if diverged else 0
+
+
+def _turns(
+    variants: Sequence[Variant], seeds: Sequence[int], stacked: bool
+) -> list[tuple[Variant, tuple[int, ...]]]:
+    """What is trained one after the other: a cell, or all seeds of a variant."""
+    if stacked:
+        return [(variant, tuple(seeds)) for variant in variants]
+    return [(variant, (seed,)) for seed in seeds for variant in variants]
 
 
 def _check_out(
@@ -388,6 +410,9 @@ def _go_on(
     kind, here = manifest.get("device", {}).get("kind"), session["device"]["kind"]
     if kind is not None and kind != here:
         changed.append(f"device {kind} then, {here} now")
+    before = [s for s in manifest.get("sessions", []) if isinstance(s, Mapping)]
+    if any(bool(s.get("stack_seeds")) != session["stack_seeds"] for s in before):
+        changed.append("seeds stacked in some sessions, not in others")
     if changed:
         notify(f"resuming in another environment ({'; '.join(changed)}): bits may differ")
     if manifest.get("source", {}).get("sha256") != session["source"]["sha256"]:
@@ -400,13 +425,14 @@ def _go_on(
     return ledger, corpus
 
 
-def _session(command: list[str], device: str) -> dict[str, Any]:
+def _session(command: list[str], device: str, stack_seeds: bool) -> dict[str, Any]:
     return {
         "started": now(),
         "command": _environment.command(command),
         "source": _environment.source(),
         "environment": _environment.environment(),
         "device": _environment.device(device),
+        "stack_seeds": stack_seeds,
     }
 
 
@@ -481,13 +507,41 @@ class _Grid:
     def run(
         self,
         variant: Variant,
-        cell: CellRecord,
+        cells: Sequence[CellRecord],
         resume: bool,
         progress: Progress,
-        trackers: Sequence[Tracker],
+        trackers: Sequence[Sequence[Tracker]],
         should_stop: Callable[[], int | None],
     ) -> int | None:
-        """Train one cell; return the signal that interrupted it, if one did."""
+        """Train a variant's cells side by side; return the signal that interrupted, if one did."""
+        names = [cell.name for cell in cells]
+        try:
+            seeds = [
+                self._seed(variant, cell, extra)
+                for cell, extra in zip(cells, trackers, strict=True)
+            ]
+            runs = train_stacked(
+                seeds,
+                self.data,
+                self.own(variant).training,
+                anneal=None if self.start is None else self.start.anneal,
+                resume=resume,
+                stop_after=self.stop_after,
+                progress=progress,
+                should_stop=should_stop,
+                notify=self.notify,
+            )
+        except BaseException as error:
+            for name in names:
+                if self.ledger.cells[name].state == "running":
+                    with contextlib.suppress(Exception):
+                        said = str(error) or repr(error)
+                        self.ledger.update(name, state="interrupted", message=said)
+            raise
+        return next((run.signal for run in runs if run.reason == "interrupted"), None)
+
+    def _seed(self, variant: Variant, cell: CellRecord, trackers: Sequence[Tracker]) -> Seed:
+        """What a cell trains with, and what is written of it on the way and at its end."""
         name, ledger = cell.name, self.ledger
         folder = cell_folder(ledger.folder, cell.slug, cell.seed)
         with ledger.saving(name):
@@ -511,22 +565,7 @@ class _Grid:
             with ledger.saving(name):
                 ledger.update(name, **save(snapshot))
 
-        try:
-            run = train(
-                model,
-                self.data,
-                own.training,
-                seed=cell.seed,
-                anneal=None if self.start is None else self.start.anneal,
-                folder=folder,
-                resume=resume,
-                stop_after=self.stop_after,
-                on_save=on_save,
-                trackers=(JsonlTracker(folder / LOG), *trackers),
-                progress=progress,
-                should_stop=should_stop,
-                notify=self.notify,
-            )
+        def on_end(run: Run) -> None:
             with ledger.saving(name):
                 changes = save(run)
                 ledger.update(
@@ -538,11 +577,10 @@ class _Grid:
                     train_s=run.train_s,
                     tokens_per_second=run.tokens_per_second,
                 )
-        except BaseException as error:
-            with contextlib.suppress(Exception):
-                ledger.update(name, state="interrupted", message=str(error) or repr(error))
-            raise
-        return run.signal if run.reason == "interrupted" else None
+
+        return Seed(
+            model, cell.seed, folder, (JsonlTracker(folder / LOG), *trackers), on_save, on_end
+        )
 
     def sample(self, variant: Variant, cell: CellRecord) -> None:
         """Write a cell's sample, if it has weights and no sample of theirs."""

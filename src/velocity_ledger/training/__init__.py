@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SilentProgress as SilentProgress,
     )
     from velocity_ledger.training._signals import stop_signals as stop_signals
+    from velocity_ledger.training._stacked import Seed as Seed, train_stacked as train_stacked
     from velocity_ledger.training._step import (
         LONGEST as LONGEST,
         Batching as Batching,
@@ -63,6 +64,7 @@ __getattr__, __dir__, __all__ = lazy(
         "RichProgress": "_progress",
         "Run": "_train",
         "SHAPES": "_anneal",
+        "Seed": "_stacked",
         "SilentProgress": "_progress",
         "Snapshot": "_train",
         "TensorBoardTracker": "_trackers",
@@ -78,6 +80,7 @@ __getattr__, __dir__, __all__ = lazy(
         "stop_signals": "_signals",
         "swept_optimizer": "_optimizer",
         "train": "_train",
+        "train_stacked": "_stacked",
         "training_steps": "_step",
         "validation_batches": "_validation",
         "warmup_steps": "_optimizer",

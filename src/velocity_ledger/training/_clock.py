@@ -8,11 +8,16 @@ from collections.abc import Iterator
 
 @dc.dataclass
 class Clock:
-    """Seconds of compiling and of stepping, and the steps done in the latter."""
+    """Seconds of compiling and of stepping, and the steps done in the latter.
+
+    Where several runs share the device, each counts its share of the time they take together.
+    """
 
     compile_s: float = 0.0
     train_s: float = 0.0
     steps: int = 0
+    sharers: int = 1
+    """Runs that go on together; it changes only while nothing goes on."""
     _since: float | None = None
     _dispatched: int = 0
 
@@ -24,7 +29,7 @@ class Clock:
         try:
             yield
         finally:
-            self.compile_s += time.perf_counter() - begin
+            self.compile_s += (time.perf_counter() - begin) / self.sharers
 
     def handed(self, count: int) -> None:
         """So many steps were handed to the device."""
@@ -39,7 +44,7 @@ class Clock:
     def rest(self) -> None:
         """The device has done all steps, and something else begins."""
         if self._since is not None:
-            self.train_s += time.perf_counter() - self._since
+            self.train_s += (time.perf_counter() - self._since) / self.sharers
             self.steps += self._dispatched
         self._since, self._dispatched = None, 0
 
@@ -47,4 +52,4 @@ class Clock:
         """Mean seconds of a step so far, of which the last `waiting` are not done yet."""
         running = 0.0 if self._since is None else time.perf_counter() - self._since
         done = self.steps + self._dispatched - waiting
-        return (self.train_s + running) / done if done > 0 else 0.0
+        return (self.train_s + running / self.sharers) / done if done > 0 else 0.0

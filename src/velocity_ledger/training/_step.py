@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import optax
 from flax import nnx
-from jaxtyping import Array, Float
 
 from velocity_ledger.model import fold_in_name, rows_key
 from velocity_ledger.training._gradient import loss_and_gradient, mean_loss_of
@@ -65,8 +64,12 @@ class Batching:
 
 
 def training_steps(
-    graphdef: Any, optimizer: optax.GradientTransformation, batching: Batching
-) -> Callable[..., tuple[Any, Any, Float[Array, " {LONGEST}"]]]:
+    graphdef: Any,
+    optimizer: optax.GradientTransformation,
+    batching: Batching,
+    *,
+    stacked: bool = False,
+) -> Callable[..., tuple[Any, Any, Any]]:
     """The compiled loop over steps, of every model of this structure under this optimizer.
 
     Optimizers that share their `update`, and differ in their initial state alone, share it.
@@ -77,15 +80,19 @@ def training_steps(
     out of `ids`, the resident training split, at `starts` [LONGEST, batch]. `params` and `state`
     are donated. The dropout key of a step is `root` with the number of updates before it, `first`
     for the first, folded in. How many steps a call takes changes no bit of the result.
+
+    With `stacked` it is the loop of several seeds at once: `params`, `state`, `root` and all that
+    is returned are tuples with an entry a seed, `starts` is [seeds, LONGEST, batch]. Windows and
+    masks are those of each alone, sums may be rounded otherwise.
     """
     # Line searches and plateau rules read the loss; others ignore it.
     reads_loss = isinstance(optimizer, optax.GradientTransformationExtraArgs)
-    return _compiled(graphdef, optimizer.update, reads_loss, batching)
+    return _compiled(graphdef, optimizer.update, reads_loss, batching, stacked)
 
 
 @functools.lru_cache(maxsize=16)
 def _compiled(
-    graphdef: Any, update: Callable[..., Any], reads_loss: bool, batching: Batching
+    graphdef: Any, update: Callable[..., Any], reads_loss: bool, batching: Batching, stacked: bool
 ) -> Callable[..., Any]:
 
     def step(params: Any, state: Any, rest: Any, tokens: Any, key: Any) -> tuple[Any, Any, Any]:
@@ -120,4 +127,26 @@ def _compiled(
         losses = jnp.full(LONGEST, jnp.nan, jnp.float32)
         return jax.lax.fori_loop(0, count, one, (params, state, losses))
 
-    return jax.jit(steps, donate_argnums=(0, 1))
+    return jax.jit(_of_all(steps) if stacked else steps, donate_argnums=(0, 1))
+
+
+def _of_all(steps: Callable[..., Any]) -> Callable[..., Any]:
+    """The loop over steps for a tuple of seeds, stacked for the length of a call."""
+
+    def of_all(
+        params: Any, state: Any, rest: Any, ids: Any, starts: Any, root: Any, first: Any, count: Any
+    ) -> tuple[Any, ...]:
+        each = jax.vmap(steps, in_axes=(0, 0, None, None, 0, 0, None, None))
+        params, state, root = (_stack(trees) for trees in (params, state, root))
+        found = each(params, state, rest, ids, starts, root, first, count)
+        return tuple(_apart(tree, len(starts)) for tree in found)
+
+    return of_all
+
+
+def _stack(trees: Any) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _apart(tree: Any, count: int) -> tuple[Any, ...]:
+    return tuple(jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(count))

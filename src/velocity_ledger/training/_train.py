@@ -9,7 +9,7 @@ import json
 import math
 import pathlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import jax
@@ -106,7 +106,7 @@ class _Best:
     params: Any
 
 
-def _to_stderr(text: str) -> None:
+def to_stderr(text: str) -> None:
     print(text, file=sys.stderr)
 
 
@@ -125,7 +125,7 @@ def train(
     trackers: Sequence[Tracker] = (),
     progress: Progress | None = None,
     should_stop: Callable[[], int | None] | None = None,
-    notify: Callable[[str], None] = _to_stderr,
+    notify: Callable[[str], None] = to_stderr,
 ) -> Run:
     """Train `model` by next-token cross-entropy; `model` itself keeps the weights it came with.
 
@@ -147,29 +147,20 @@ def train(
     Raises `UserError` for ids outside the model's vocabulary, a seed outside 0..2**32 - 1, a folder
     that holds checkpoints without `resume` or those of another run with it, and a failed save.
     """
-    if not 0 <= seed < 2**32:
-        raise UserError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
-    if stop_after is not None and stop_after < 0:
-        raise UserError(f"stop_after must not be negative, got {stop_after}")
     if resume and folder is None:
         raise UserError("resume needs the folder of the run to go on with")
-    _check_ids(model, data)
     shown = progress or SilentProgress()
     with contextlib.ExitStack() as stack:
         if should_stop is None:
             should_stop = stack.enter_context(stop_signals())
         undecayed = getattr(model, "undecayed", frozenset())
         rule = optimizer or published_optimizer(config, undecayed)
-        loop = _Loop(model, data, config, seed, rule, anneal)
-        loop.stop_after = stop_after
+        loop = Loop(model, data, config, seed, rule, anneal, stop_after)
         loop.trackers, loop.progress, loop.on_save = tuple(trackers), shown, on_save
         if folder is not None:
             loop.open(Checkpoints(folder / "checkpoint"), resume)
-        if optimizer is None and loop.step == 0 and warmup_steps(config) < config.warmup:
-            notify(
-                f"warm-up shortened from {config.warmup} to {warmup_steps(config)} steps: "
-                f"the schedule has {config.steps}"
-            )
+        if optimizer is None and loop.step == 0:
+            tell_warmup(config, notify)
         stack.callback(shown.stop)
         for tracker in trackers:
             stack.callback(tracker.finish)
@@ -178,7 +169,16 @@ def train(
         return loop.run(should_stop)
 
 
-class _Loop:
+def tell_warmup(config: TrainingConfig, notify: Callable[[str], None]) -> None:
+    """Say so where the schedule is shorter than its warm-up."""
+    if warmup_steps(config) < config.warmup:
+        notify(
+            f"warm-up shortened from {config.warmup} to {warmup_steps(config)} steps: "
+            f"the schedule has {config.steps}"
+        )
+
+
+class Loop:
     """The state of a run between two steps, and what can be done to it."""
 
     def __init__(
@@ -189,8 +189,14 @@ class _Loop:
         seed: int,
         optimizer: optax.GradientTransformation,
         anneal: Anneal | None = None,
+        stop_after: int | None = None,
     ) -> None:
-        self.anneal = anneal
+        if not 0 <= seed < 2**32:
+            raise UserError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
+        if stop_after is not None and stop_after < 0:
+            raise UserError(f"stop_after must not be negative, got {stop_after}")
+        _check_ids(model, data)
+        self.anneal, self.stop_after = anneal, stop_after
         if anneal is not None:
             _check_anneal(model, anneal, config)
         self.model, self.data, self.config, self.seed = model, data, config, seed
@@ -225,7 +231,6 @@ class _Loop:
         self.trackers: tuple[Tracker, ...] = ()
         self.progress: Progress = SilentProgress()
         self.on_save: Callable[[Snapshot], None] | None = None
-        self.stop_after: int | None = None
         self.signal: int | None = None
 
     @property
@@ -236,16 +241,27 @@ class _Loop:
 
     def run(self, should_stop: Callable[[], int | None]) -> Run:
         """Go on until there is a reason to stop."""
+        self.begin()
+        reason, signal = self.reason_to_stop(should_stop)
+        while reason is None:
+            count = self.granted(self.count(), should_stop)
+            with self.calling():
+                found = self.called(count)
+            self.took(*found, count)
+            self.grid_events()
+            reason, signal = self.reason_to_stop(should_stop)
+        return self.close(reason, signal)
+
+    def begin(self) -> None:
+        """What is to be known of the untrained model."""
         if self.step == 0 and 0 in self.config.telemetry_steps:
             self._measure()
         if self.step == 0 and self.anneal is not None:
             self._validate()
-        reason, signal = self._reason_to_stop(should_stop)
-        while reason is None:
-            self._advance(should_stop)
-            self._grid_events()
-            reason, signal = self._reason_to_stop(should_stop)
-        self._drain()
+
+    def close(self, reason: Reason, signal: int | None) -> Run:
+        """End here: save, and judge and measure what a run that ends for this reason wants."""
+        self.drain()
         if not self.diverged:
             self._save()
         if self.diverged:
@@ -269,7 +285,7 @@ class _Loop:
             tokens_per_second=tokens / self.clock.train_s if self.clock.train_s else 0.0,
         )
 
-    def _reason_to_stop(
+    def reason_to_stop(
         self, should_stop: Callable[[], int | None]
     ) -> tuple[Reason | None, int | None]:
         """Read off the state alone, so that a resumed run stops where the other one did."""
@@ -284,36 +300,46 @@ class _Loop:
         signal = should_stop() if self.signal is None else self.signal
         return ("interrupted", signal) if signal is not None else (None, None)
 
-    def _advance(self, should_stop: Callable[[], int | None]) -> None:
-        """Some updates, handed to the device in one call but not waited for."""
-        count = self._count()
+    def granted(self, count: int, should_stop: Callable[[], int | None]) -> int:
+        """How many of so many steps may be handed over before the first signal."""
         for i in range(1, count):
             self.signal = should_stop()
             if self.signal is not None:
-                count = i
-                break
-        arguments = (
-            *(self.params, self.state, self._rest(), self.ids, self._starts(count), self.root),
+                return i
+        return count
+
+    @contextlib.contextmanager
+    def calling(self) -> Iterator[None]:
+        """Count this block, which hands steps to the device, as what it is."""
+        if self.compiled:
+            self.clock.begin()
+            yield
+            return
+        self.progress.busy("compiling")
+        with self.clock.compiling():
+            yield
+        self.compiled = True
+
+    def called(self, count: int) -> tuple[Any, Any, jax.Array]:
+        """What will come of the next updates of this run alone."""
+        return self.update(
+            *(self.params, self.state, self.rest_now(), self.ids, self.starts(count), self.root),
             *(np.uint32(self.step), np.int32(count)),
         )
-        if not self.compiled:
-            self.progress.busy("compiling")
-            with self.clock.compiling():
-                self.params, self.state, losses = self.update(*arguments)
-            self.compiled = True
-        else:
-            self.clock.begin()
-            self.params, self.state, losses = self.update(*arguments)
+
+    def took(self, params: Any, state: Any, losses: jax.Array, count: int) -> None:
+        """So many updates were handed to the device, these are what will come of them."""
+        self.params, self.state = params, state
         self.clock.handed(count)
         self.step += count
         self.pending.append((losses, count))
         if len(self.pending) > IN_FLIGHT:
             self._receive()
 
-    def _count(self) -> int:
+    def count(self) -> int:
         """How many steps the next call takes: up to the next event, and not for too long."""
         config, step = self.config, self.step
-        seconds = self.clock.seconds_a_step(self._waiting())
+        seconds = self.clock.seconds_a_step(self.waiting()) * self.clock.sharers
         moving = self.anneal is not None and step <= self.anneal.steps
         if not self.compiled or not seconds or moving:
             return 1
@@ -321,7 +347,8 @@ class _Loop:
         looks = [at - step for at in config.telemetry_steps if at > step]
         return min(LONGEST, self.end - step, *grid, *looks, max(1, int(CALL_SECONDS / seconds)))
 
-    def _starts(self, count: int) -> Int[np.ndarray, "longest batch"]:
+    def starts(self, count: int) -> Int[np.ndarray, "longest batch"]:
+        """Where the windows of the next steps begin."""
         starts = np.zeros((LONGEST, self.config.batch), np.int32)
         for i in range(count):
             starts[i] = window_starts(
@@ -333,7 +360,8 @@ class _Loop:
             )
         return starts
 
-    def _waiting(self) -> int:
+    def waiting(self) -> int:
+        """Steps handed over whose losses are not here yet."""
         return sum(count for _, count in self.pending)
 
     def _receive(self) -> None:
@@ -348,7 +376,7 @@ class _Loop:
                 self.diverged = True
                 return
         done = len(self.record.train_loss)
-        seconds = self.clock.seconds_a_step(self._waiting())
+        seconds = self.clock.seconds_a_step(self.waiting())
         if seconds:
             self.progress.update(
                 done,
@@ -357,7 +385,7 @@ class _Loop:
                 seconds_left=seconds * max(0, self.end - done),
             )
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
         """Wait for every step handed to the device; a divergence sets the step it showed at."""
         while self.pending:
             self._receive()
@@ -367,18 +395,22 @@ class _Loop:
         if self.diverged:
             self.step = len(self.record.train_loss)
 
-    def _grid_events(self) -> None:
-        """What the configuration, and nothing else, wants done after this step."""
-        if self.diverged:
-            self._drain()
-            return
+    def due(self) -> tuple[bool, bool, bool]:
+        """Whether the configuration wants a validation, a measurement, a save after this step."""
         config, last = self.config, self.step == self.config.steps
         validate = last or self.step % config.val_every == 0
-        look = self.step in config.telemetry_steps
         save = last or self.step % config.checkpoint_every == 0
+        return validate, self.step in config.telemetry_steps, save
+
+    def grid_events(self) -> None:
+        """What the configuration, and nothing else, wants done after this step."""
+        if self.diverged:
+            self.drain()
+            return
+        validate, look, save = self.due()
         if not (validate or look or save):
             return
-        self._drain()
+        self.drain()
         if validate and not self.diverged:
             self._validate()
         if look and not self.diverged:
@@ -388,7 +420,7 @@ class _Loop:
 
     def _validate(self) -> None:
         self.progress.busy("validating")
-        loss = mean_loss(self.graphdef, self.params, self._rest(), self.batches)
+        loss = mean_loss(self.graphdef, self.params, self.rest_now(), self.batches)
         self.record.val_step.append(self.step)
         self.record.val_loss.append(loss)
         if self._counts(self.step) and improves(loss, self.best.loss if self.best else None):
@@ -397,7 +429,7 @@ class _Loop:
         # No step could bring back weights whose loss is not a number.
         self.diverged = not math.isfinite(loss)
 
-    def _rest(self) -> Any:
+    def rest_now(self) -> Any:
         """What of the model is no parameter, the integrator's numbers those of this step."""
         anneal = self.anneal
         if anneal is not None and self._at != (now := min(self.step, anneal.steps)):
@@ -421,7 +453,7 @@ class _Loop:
 
     def _measured(self) -> dict[str, np.ndarray]:
         self.progress.busy("measuring")
-        model: Any = nnx.merge(self.graphdef, self.params, self._rest())
+        model: Any = nnx.merge(self.graphdef, self.params, self.rest_now())
         return measure(model, self.probe) | _learned(model)
 
     def _measure(self) -> None:
@@ -433,7 +465,7 @@ class _Loop:
         """The history and the best of this run, with its end judged and measured there."""
         closing, best = Recorder(self.record.history()), self.best
         if reason == "stopped" and self.step not in closing.val_step:
-            loss = mean_loss(self.graphdef, self.params, self._rest(), self.batches)
+            loss = mean_loss(self.graphdef, self.params, self.rest_now(), self.batches)
             closing.val_step.append(self.step)
             closing.val_loss.append(loss)
             if self._counts(self.step) and improves(loss, best.loss if best else None):

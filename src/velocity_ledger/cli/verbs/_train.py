@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from velocity_ledger.cli.verbs._settings import Flag, Settings, need_device
 from velocity_ledger.cli.verbs._tracking import TrackerName, need_packages, trackers_of
+from velocity_ledger.errors import UserError
 from velocity_ledger.experiment._config import FOUR, By, ExperimentConfig, Match, SweepConfig
 
 
@@ -45,6 +46,11 @@ class Training(Settings):
         """Whether the run in that folder takes in further variants and seeds."""
         return False
 
+    @property
+    def stacks(self) -> bool:
+        """Whether the seeds of a variant train side by side."""
+        return False
+
     def folder(self) -> Path:
         """Where the run goes."""
         raise NotImplementedError
@@ -52,6 +58,11 @@ class Training(Settings):
     def call(self, command: Sequence[str]) -> int:
         config, out = self.experiment(), self.folder()
         need_packages(self.track)
+        if self.stacks and "wandb" in self.track:
+            raise UserError(
+                "--track wandb keeps one run at a time: leave out --stack-seeds, or track with "
+                "tensorboard"
+            )
         need_device(self.device)
         from velocity_ledger.experiment import open_bundle, run_experiment, table
 
@@ -61,6 +72,7 @@ class Training(Settings):
             resume=self.resume,
             add=self.adds,
             stop_after=self.stop_after,
+            stack_seeds=self.stacks,
             command=command,
             device=self.device,
             trackers=trackers_of(self.track, out),
@@ -106,6 +118,9 @@ class Compare(Training):
     """Also train the first variant enlarged to each other's parameters, or FLOPs a token."""
     match_by: By = "width"
     """What of it is enlarged: its width, or its layers; hidden units then make up the rest."""
+    stack_seeds: Flag = False
+    """Train a variant's seeds side by side, as one program: what pays for small models and on
+    accelerators (`docs/speed.md`). Results agree with those of each alone up to rounding."""
     add: Flag = False
     """Add these variants and seeds to the run in that folder, and train what is missing; with
     `--out` and without `--preset`, its configuration is the default."""
@@ -113,6 +128,10 @@ class Compare(Training):
     @property
     def adds(self) -> bool:
         return self.add
+
+    @property
+    def stacks(self) -> bool:
+        return self.stack_seeds
 
     def experiment(self) -> ExperimentConfig:
         """The grid of cells these options name."""

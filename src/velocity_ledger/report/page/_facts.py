@@ -137,8 +137,9 @@ def sessions(bundle: Bundle) -> list[tuple[str, str]]:
         record = _mapping(session)
         words = _command(record.get("command"))
         source, device = _mapping(record.get("source")), _mapping(record.get("device"))
+        stacked = "seeds stacked" if record.get("stack_seeds") is True else None
         where = ", ".join(
-            str(v) for v in (source.get("version"), device.get("backend")) if v is not None
+            str(v) for v in (source.get("version"), device.get("backend"), stacked) if v is not None
         )
         started = str(record.get("started", "")).replace("T", " ").replace("+00:00", " UTC")
         found.append((started, f"{words}{f' ({where})' if where else ''}"))
