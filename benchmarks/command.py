@@ -4,11 +4,12 @@ import argparse
 import json
 import shutil
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, settings
+from benchmarks import machine, settings, words
 from benchmarks.bench import Bench
 from benchmarks.entry import Parser, guarded, positive
 from benchmarks.parts import PARTS
@@ -73,9 +74,10 @@ def _run(options: argparse.Namespace) -> int:
         print(f"benchmarks: {told}", file=sys.stderr)
     failed = False
     for name in options.only or PARTS:
-        part = PARTS[name]
+        part, begin = PARTS[name], time.monotonic()
         # As the file has it: numbers that are none become null.
         made = found[name] = plain(part.measure(bench))
+        made["took_s"] = round(time.monotonic() - begin, 1)
         failed = failed or _failed(made)
         versions = {row["facts"].get("torch") for row in made.get("rows", ()) if "facts" in row}
         found["machine"]["torch"] = found["machine"]["torch"] or max(
@@ -84,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
         # After each part: whoever is tired of waiting keeps what there is.
         text = json.dumps(found, indent=1, allow_nan=False) + "\n"
         write_aside(out, lambda path, text=text: path.write_text(text, encoding="utf-8"))
-        print(f"{part.told(made)}\n", flush=True)
+        print(f"{part.told(made)}\n({name} took {words.seconds(made['took_s'])} s)\n", flush=True)
     print(f"all figures: {out}")
     return int(failed)
 

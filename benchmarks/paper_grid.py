@@ -30,8 +30,8 @@ PROGRAM = "paper_grid"
 PUBLISHED = {"seconds": 5460.0, "device": "Tesla P100"}
 AIM = {"seconds": 180.0, "device": "NVIDIA H200"}
 SAVE_EVERY = 6000
-"""Steps between saves where steps are quick. A save takes a good part of a second, and the preset has
-48 in a run; a signal loses nothing, since it is answered by a save."""
+"""Steps between saves where steps are quick. A save takes a good part of a second, and the preset
+has 48 in a run; a signal loses nothing, since it is answered by a save."""
 
 
 def parser() -> argparse.ArgumentParser:
