@@ -26,7 +26,7 @@ def measure(bench: Bench, what: str, shapes: Sequence[tuple[int, Shape]]) -> dic
             bench.ours("ledger", "ours:Training", shape, variant="ledger"),
             bench.others("article", "article:Training", shape, title="the article's way"),
         ]
-        rows = bench.alternate(f"{what} {size}", made, rounds=3, steps=3)
+        rows = bench.alternate(f"{what} {size}", made, rounds=3, steps=1)
         cases.append({what: size, "shape": dc.asdict(shape), "rows": rows})
     return {"cases": cases}
 

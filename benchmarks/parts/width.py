@@ -13,7 +13,7 @@ def measure(bench: Bench) -> dict[str, Any]:
     """Plain, ledger and the article's way at each width."""
     shapes = [
         (size, _sweep.smaller(bench, width=size, hidden=4 * size))
-        for size in bench.sizes(64, 128, 256, 512)
+        for size in bench.sizes(64, 256, 512)
     ]
     return _sweep.measure(bench, "width", shapes)
 
