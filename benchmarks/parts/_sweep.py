@@ -18,12 +18,11 @@ def smaller(bench: Bench, **sizes: Any) -> Shape:
 
 
 def measure(bench: Bench, what: str, shapes: Sequence[tuple[int, Shape]]) -> dict[str, Any]:
-    """For each size, three programs in alternating rounds."""
+    """For each size, plain and the article's way in alternating rounds."""
     cases = []
     for size, shape in shapes:
         made = [
             bench.ours("plain", "ours:Training", shape, variant="plain"),
-            bench.ours("ledger", "ours:Training", shape, variant="ledger"),
             bench.others("article", "article:Training", shape, title="the article's way"),
         ]
         rows = bench.alternate(f"{what} {size}", made, rounds=3, steps=1)
@@ -36,22 +35,21 @@ def told(what: str, found: dict[str, Any]) -> str:
     lines, failed = [], []
     for case in found["cases"]:
         known = figures.by_name(case["rows"])
-        article = known.get("article")
-        rate = figures.tokens_per_second(article) if article else None
-        line = [str(case[what]), str(case["shape"]["batch"]), words.count(rate)]
-        for name in ("plain", "ledger"):
-            row = known.get(name)
-            line += [
-                words.count(figures.tokens_per_second(row) if row else None),
-                words.ratio(figures.times_as_fast(row, article) if row else None, spread=True),
-                words.gigabytes(row["peak_bytes"] if row else None),
-            ]
+        plain, article = known.get("plain"), known.get("article")
+        line = [
+            str(case[what]),
+            str(case["shape"]["batch"]),
+            words.count(figures.tokens_per_second(plain) if plain else None),
+            words.ratio(figures.times_as_fast(plain, article) if plain else None, spread=True),
+            words.gigabytes(plain["peak_bytes"] if plain else None),
+            words.count(figures.tokens_per_second(article) if article else None),
+            words.gigabytes(article["peak_bytes"] if article else None),
+        ]
         lines.append(line)
         failed += [
             f"{what} {case[what]}, {text}"
             for text in words.failures(case["rows"], lambda row: row["title"])
         ]
-    each = ("tokens/s", "to the article's", "peak GB")
-    own = [f"{name} {figure}" for name in ("plain", "ledger") for figure in each]
-    head = (what, "batch", "the article's way tokens/s", *own)
+    own = ("plain tokens/s", "to the article's way", "plain peak GB")
+    head = (what, "batch", *own, "the article's way tokens/s", "its peak GB")
     return "\n".join([words.table(head, lines), *failed])

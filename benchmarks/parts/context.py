@@ -7,7 +7,7 @@ from benchmarks.parts import _sweep
 
 
 def measure(bench: Bench) -> dict[str, Any]:
-    """Plain, ledger and the article's way at each context."""
+    """Plain and the article's way at each context."""
     tokens = _sweep.smaller(bench).tokens
     shapes = [
         (size, bench.shape(context=size, batch=max(1, tokens // size)))

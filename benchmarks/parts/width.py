@@ -10,7 +10,7 @@ from benchmarks.parts import _sweep
 
 
 def measure(bench: Bench) -> dict[str, Any]:
-    """Plain, ledger and the article's way at each width."""
+    """Plain and the article's way at each width."""
     shapes = [
         (size, _sweep.smaller(bench, width=size, hidden=4 * size))
         for size in bench.sizes(64, 256, 512)

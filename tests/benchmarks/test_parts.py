@@ -6,7 +6,7 @@ import types
 import jax
 import pytest
 
-from benchmarks.parts import _sweep, depth, sampling
+from benchmarks.parts import _sweep, depth, sampling, width
 from benchmarks.programs import ours, ours_other
 from benchmarks.shape import Shape
 
@@ -112,3 +112,21 @@ def test_sweeps_are_a_quarter_of_the_published_batch(quick):
 
     shape = _sweep.smaller(Bench(quick=quick), width=256)
     assert shape.width == 256 and (quick or 4 * shape.batch == Shape().batch)
+
+
+def test_a_sweep_tells_what_failed():
+    cases = [
+        {
+            "width": 8,
+            "shape": {"batch": 4},
+            "rows": [row("plain", [[1.0]]), row("article", [[3.0]])],
+        },
+        {
+            "width": 9,
+            "shape": {"batch": 4},
+            "rows": [row("plain", [[1.0]]), row("article", [], "x")],
+        },
+    ]
+    lines = width.told({"cases": cases}).splitlines()
+    assert "3.00 [3.00, 3.00]" in lines[2] and "[" not in lines[3]
+    assert lines[4] == "width 9, article failed: x"
