@@ -83,16 +83,16 @@ class Times:
             self.clock.tick()
         self.clock = None
 
-    def compiled(self, event: str, seconds: float, **about: Any) -> None:
+    def compiled(self, event: str, duration_secs: float, **kwargs: str | int) -> None:
         """JAX tells what took how long."""
-        del about
+        del kwargs
         if event == _COMPILED and self.clock is not None:
-            self.clock.spent.xla_s += seconds
+            self.clock.spent.xla_s += duration_secs
             self.clock.spent.programs += 1
 
-    def found(self, event: str, **about: Any) -> None:
+    def found(self, event: str, **kwargs: str | int) -> None:
         """JAX tells what happened."""
-        del about
+        del kwargs
         if event == _FROM_CACHE and self.clock is not None:
             self.clock.spent.programs_from_cache += 1
 

@@ -135,6 +135,7 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
         if about["run"] is None:
             # The bundle is begun: what lies at that path is its own, or nobody's.
             begun()
+            print(_announced(config, options.stop_after, device, stacked), file=sys.stderr)
         return times.turn(RichProgress(name))
 
     def begun() -> None:
@@ -142,12 +143,6 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
         if options.resume:
             times.take_up()
 
-    cells = len(config.variants) * len(config.seeds)
-    print(
-        f"{cells} cells of {options.stop_after or config.training.steps:,} steps "
-        f"in {config.model.precision} on {device}{', seeds side by side' if stacked else ''}",
-        file=sys.stderr,
-    )
     with _listening(times):
         status = run_experiment(
             config,
@@ -173,6 +168,14 @@ def _run(arguments: Sequence[str], begin: float, own_process: bool) -> int:
         words_again = shlex.join(["python", "-m", "benchmarks.paper_grid", *again])
         print(f"{PROGRAM}: stopped, and saved; to go on: {words_again}", file=sys.stderr)
     return status
+
+
+def _announced(config: ExperimentConfig, stop: int | None, device: str, stacked: bool) -> str:
+    cells = len(config.variants) * len(config.seeds)
+    return (
+        f"{cells} cells of {stop or config.training.steps:,} steps in {config.model.precision} on "
+        f"{device}{', seeds side by side' if stacked else ''}"
+    )
 
 
 def file_of(out: Path) -> Path:

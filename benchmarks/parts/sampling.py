@@ -58,7 +58,7 @@ def _program(
 
 def same_tokens(rows: Sequence[dict[str, Any]]) -> None:
     """A way to draw the same tokens that draws others is none."""
-    known = figures.by_name(rows)
+    known = {row["name"]: row for row in rows if row["error"] is None}
     for name in COMPARED_IN:
         kept, anew = (known.get(f"{name}-{way}") for way in ("kept", "anew"))
         if kept is None or anew is None:

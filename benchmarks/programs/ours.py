@@ -85,7 +85,8 @@ class Training:
         self.state = placed(strong(rule.init(self.params)))
         context, batch = self.shape.context, self.shape.batch
         at_a_time = microbatch(self.config.microbatch, batch, context)
-        self.steps = training_steps(self.graphdef, rule, Batching(context, batch, at_a_time))
+        batching = Batching(context, batch, at_a_time)
+        self.steps: Any = training_steps(self.graphdef, rule, batching)
         self.starts = np.zeros((LONGEST, batch), np.int32)
         self.seed, self.root = seed, dropout_root(seed)
         self.ids = jax.device_put(text.ids(self.shape))
