@@ -180,7 +180,8 @@ def _announced(config: ExperimentConfig, stop: int | None, device: str, stacked:
 
 def file_of(out: Path) -> Path:
     """Where the times of a bundle are kept."""
-    return out.with_name(f"{out.name}.json")
+    whole = out.absolute()  # `.` has no name
+    return whole.parent / f"{whole.name}.json"
 
 
 def configured(

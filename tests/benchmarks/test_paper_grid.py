@@ -151,6 +151,7 @@ def test_a_signal_saves_and_says_how_to_go_on(text, tmp_path, capsys, monkeypatc
         (["--resume", "--out", "{}/none"], "{}/none"),
         (["--out", "/dev/null/x"], "cannot write to /dev/null"),
         (["--out", "{}/full"], "{}/full is not empty and holds no run"),
+        (["--out", "."], "is not empty and holds no run"),
     ],
     ids=lambda value: "-".join(value).strip("-") if isinstance(value, list) else "",
 )
