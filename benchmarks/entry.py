@@ -35,8 +35,8 @@ def guarded(program: str, work: Callable[[], int]) -> int:
     2: a mistake in the words, told in one line on standard error; 130 and 143: stopped by SIGINT
     and SIGTERM.
     """
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
-        signal.signal(signal.SIGTERM, _stop)
         return work()
     except UserError as mistake:
         print(f"{program}: error: {mistake}", file=sys.stderr)
@@ -46,6 +46,8 @@ def guarded(program: str, work: Callable[[], int]) -> int:
         return INTERRUPTED
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _stop(number: int, frame: Any) -> NoReturn:

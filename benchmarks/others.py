@@ -8,6 +8,7 @@ _STAT = Path("/proc/stat")
 BUSY = 0.1
 """A share of the cores that bends figures."""
 
+_LEAST_S = 0.1
 _IDLE = (3, 4)
 """Places of the first line's idle times; behind the first eight, some are counted twice."""
 
@@ -23,10 +24,13 @@ def busy_s() -> float | None:
 
 
 def share(before: float | None, after: float | None, own_s: float, wall_s: float) -> float | None:
-    """Of all cores in that time, what neither stood still nor did one's own work."""
-    if before is None or after is None or wall_s <= 0:
+    """Of all cores in that time, what neither stood still nor did one's own work.
+
+    None for a time that is too short to be told in the kernel's ticks.
+    """
+    if before is None or after is None or wall_s < _LEAST_S:
         return None
-    return max(0.0, after - before - own_s) / (wall_s * (os.cpu_count() or 1))
+    return min(1.0, max(0.0, after - before - own_s) / (wall_s * (os.cpu_count() or 1)))
 
 
 def told(turns: Sequence[float | None]) -> str | None:

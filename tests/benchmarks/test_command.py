@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import types
 
 import pytest
@@ -46,6 +47,12 @@ def test_help_names_every_part(capsys):
     assert command.main(["--help"]) == 0
     out = capsys.readouterr().out
     assert all(part in out for part in command.PARTS)
+
+
+def test_a_signal_s_own_handler_is_back_afterwards(capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    assert command.main(["--help"]) == 0
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def part(found):

@@ -102,6 +102,9 @@ def test_what_others_took_is_what_neither_stood_still_nor_was_ours(monkeypatch):
     assert others.share(100.0, 125.0, 15.0, 10.0) == 0.25
     assert others.share(100.0, 114.9, 15.0, 10.0) == 0.0
     assert others.share(None, None, 1.0, 1.0) is None
+    # A tick that falls into a moment says nothing of it.
+    assert others.share(100.0, 100.01, 0.0, 0.0005) is None
+    assert others.share(100.0, 200.0, 0.0, 10.0) == 1.0
     assert others.told([0.01, None, 0.3, 0.02]) == "others took 2 % of the cores, at most 30 %"
     assert "a busy machine" in str(others.told([0.01, 0.3, 0.2]))
     assert others.told([None]) is None
