@@ -143,7 +143,13 @@ class Seeds:
     """
 
     def __init__(
-        self, shape: dict[str, Any], seeds: int, stacked: bool, chunk: int, variant: str = "plain"
+        self,
+        shape: dict[str, Any],
+        seeds: int,
+        stacked: bool,
+        chunk: int,
+        variant: str = "plain",
+        at_a_time: int | None = None,
     ) -> None:
         import jax
 
@@ -156,7 +162,7 @@ class Seeds:
             one.chunk = self.chunk
         first = self.each[0]
         context, batch = first.shape.context, first.shape.batch
-        batching = Batching(context, batch, microbatch(None, batch, context * seeds))
+        batching = Batching(context, batch, microbatch(at_a_time, batch, context * seeds))
         self.steps = training_steps(first.graphdef, first.rule, batching, stacked=True)
 
     def run(self) -> None:

@@ -127,6 +127,14 @@ def test_settings_are_told_field_by_field(synthetic):
     assert "training.peak_rate" in told(found)
 
 
+def test_stacked_seeds_are_told_apart(synthetic):
+    a, b = synthetic("a"), synthetic("b")
+    remember(a, sessions=[{}, {"stack_seeds": True}])
+    remember(b, sessions=[{"stack_seeds": False}])
+    (field,) = compared(a, b).environment
+    assert (field.name, field.a, field.b, field.known) == ("stack_seeds", True, False, "both")
+
+
 def test_cells_of_one_side_are_named(synthetic):
     config = dc.replace(PRESETS["smoke"], variants=("plain", "ledger"), corpus="text.txt")
     a = synthetic("a", config=dc.replace(config, seeds=(0, 1)))

@@ -693,56 +693,43 @@ def test_weights_that_do_not_fit_name_their_file(whole, tmp_path, change, words)
         load_cell(tmp_path / "copy", "plain/0")
 
 
-@pytest.fixture(scope="module")
-def one_variant(config) -> ExperimentConfig:
-    return dc.replace(config, variants=("plain",))
+def test_stacked_seeds_give_the_cells_of_a_run_without(whole, config, tmp_path, monkeypatch):
+    """Begun stacked, gone on without, broken off between the ends of two seeds, and stacked again.
 
-
-def stacking(out: pathlib.Path) -> list[bool]:
-    return [session["stack_seeds"] for session in open_bundle(out).manifest["sessions"]]
-
-
-def test_stacked_seeds_are_the_cells_of_a_run_without(whole, one_variant, tmp_path):
-    out, labels = tmp_path / "run", []
+    What is finished is left as it is.
+    """
+    out, said, labels = tmp_path / "run", [], []
+    config = dc.replace(config, variants=("plain",))
 
     def labelled(label: str) -> SilentProgress:
         labels.append(label)
         return SilentProgress()
 
-    given = {"notify": silent, "progress": labelled}
-    assert run_experiment(one_variant, out, stack_seeds=True, **given) == 0
-    assert_close_results(whole, out)
-    assert labels == ["plain/0, 1"]
-    assert stacking(out) == [True] and stacking(whole)[0] is False
+    def train(**given: Any) -> int:
+        given = {"notify": said.append, "progress": labelled, **given}
+        return run_experiment(config, out, **given)
 
-
-@pytest.mark.parametrize("first", [True, False], ids=["stacked-first", "stacked-later"])
-def test_a_run_goes_on_with_stacked_seeds_or_without(first, whole, one_variant, tmp_path):
-    out, said = tmp_path / "run", []
-    assert run(one_variant, out, stack_seeds=first, stop_after=5) == 0
-    assert {cell.step for cell in open_bundle(out).cells} == {5}
-    assert run(one_variant, out, stack_seeds=not first, resume=True, notify=said.append) == 0
-    assert_close_results(whole, out)
-    assert stacking(out) == [first, not first]
-    assert any("seeds stacked in some sessions, not in others" in text for text in said)
-
-
-def test_a_stacked_cell_that_is_finished_is_left_and_what_failed_is_said(
-    whole, one_variant, tmp_path, monkeypatch
-):
-    out, write_cell_, calls = tmp_path / "run", _run.write_cell, []
+    assert train(stack_seeds=True, stop_after=5) == 0
+    assert {(cell.state, cell.step) for cell in open_bundle(out).cells} == {("stopped", 5)}
+    assert not said
+    assert train(stop_after=7, resume=True) == 0
+    assert "seeds stacked in some sessions, not in others" in said[0]
+    write_cell_, calls = _run.write_cell, []
 
     def full(path, data):
         calls.append(path)
-        # Both cells at steps 4, 8 and 12, then at their ends: the second one's fails.
-        if len(calls) == 8:
+        # Both cells at steps 8 and 12, then at their ends: the second one's fails.
+        if len(calls) == 6:
             raise OSError(errno.ENOSPC, "No space left on device")
         write_cell_(path, data)
 
     with monkeypatch.context() as patch:
         patch.setattr(_run, "write_cell", full)
         with pytest.raises(UserError, match=r"could not save plain/1 .*no space left"):
-            run(one_variant, out, stack_seeds=True)
+            train(stack_seeds=True, resume=True)
     assert [cell.state for cell in open_bundle(out).cells] == ["finished", "interrupted"]
-    assert run(one_variant, out, stack_seeds=True, resume=True) == 0
+    assert train(stack_seeds=True, resume=True) == 0
     assert_close_results(whole, out)
+    assert labels == ["plain/0, 1", "plain/0", "plain/1", "plain/0, 1", "plain/1"]
+    sessions = open_bundle(out).manifest["sessions"]
+    assert [session["stack_seeds"] for session in sessions] == [True, False, True, True]

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,12 @@ def keep_means(file):
     for name in ("step_length", "turning_angle", "stream_norm"):
         kept[name] = (("checkpoint", "sub_update"), mean_defined(data[name].values.astype(float)))
     write_cell(file, data.drop_vars(list(data.data_vars)).drop_dims("token").assign(kept))
+
+
+def test_a_session_says_whether_seeds_were_stacked():
+    records = [{"command": "x", "stack_seeds": True}, {"command": "y", "stack_seeds": False}]
+    bundle: Any = SimpleNamespace(manifest={"sessions": records})
+    assert [words for _, words in _facts.sessions(bundle)] == ["x (seeds stacked)", "y"]
 
 
 @pytest.fixture(scope="module")

@@ -142,10 +142,10 @@ class _Together:
         while self.going:
             self._form()
             self._advance()
-            self._tell()
             if any(loop.diverged or any(loop.due()) for loop in self.group):
                 # All of them, before the first spends time on something else.
                 self._drain()
+            self._tell()
             for loop in self.group:
                 loop.grid_events()
             self._end_some()
