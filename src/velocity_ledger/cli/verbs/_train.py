@@ -119,8 +119,8 @@ class Compare(Training):
     match_by: By = "width"
     """What of it is enlarged: its width, or its layers; hidden units then make up the rest."""
     stack_seeds: Flag = False
-    """Train a variant's seeds side by side, by one program, which pays for small models; each cell
-    is what it is alone up to rounding, and a run may be resumed with or without it."""
+    """Train a variant's seeds side by side, by one program; each cell is what it is alone up to
+    rounding, and a run may be resumed with or without it. What it gains depends on the machine."""
     add: Flag = False
     """Add these variants and seeds to the run in that folder, and train what is missing; with
     `--out` and without `--preset`, its configuration is the default."""
