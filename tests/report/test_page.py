@@ -3,7 +3,6 @@
 import itertools
 import json
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -164,12 +163,6 @@ def keep_means(file):
     write_cell(file, data.drop_vars(list(data.data_vars)).drop_dims("token").assign(kept))
 
 
-def test_a_session_says_whether_seeds_were_stacked():
-    records = [{"command": "x", "stack_seeds": True}, {"command": "y", "stack_seeds": False}]
-    bundle: Any = SimpleNamespace(manifest={"sessions": records})
-    assert [words for _, words in _facts.sessions(bundle)] == ["x (seeds stacked)", "y"]
-
-
 @pytest.fixture(scope="module")
 def hostile(bundle_of, tmp_path_factory):
     """The page of a bundle in which every string that a user or a file may choose is hostile."""
@@ -285,6 +278,10 @@ def test_the_manifest_is_shown_and_what_it_lacks_is_not(bundle_of):
     assert _facts.command(open_bundle(path)) == ""
     edit_manifest(path, lambda m: m.update(command=["velocity-ledger", "train", "--out", "a b"]))
     assert _facts.command(open_bundle(path)) == "velocity-ledger train --out 'a b'"
+    sessions = [{"command": ["x"], "stack_seeds": True}, {"command": ["y"], "stack_seeds": False}]
+    edit_manifest(path, lambda m: m.update(sessions=sessions))
+    told = [words for _, words in _facts.sessions(open_bundle(path))]
+    assert told == ["x (seeds stacked)", "y"]
 
 
 def test_numbers_in_words():
