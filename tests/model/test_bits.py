@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from velocity_ledger.model import dropout, rows_key
-from velocity_ledger.model._bits import hashed, place
+from velocity_ledger.model._bits import drawn, words
 from velocity_ledger.model._dropout import kept
 
 KEY = jax.random.key(7)
@@ -69,6 +69,25 @@ def test_any_kind_of_key_serves() -> None:
     np.testing.assert_array_equal(dropout(x, 0.5, rows_key(keys[0], 0)), found[0])
 
 
+def test_both_words_of_a_key_with_equal_halves_count() -> None:
+    key = jax.random.fold_in(jax.random.key(9, impl="rbg"), 1)
+    data = np.asarray(jax.random.key_data(key))
+    np.testing.assert_array_equal(data[:2], data[2:])
+    first, second, _ = words(key)
+    assert int(first) != int(second)
+
+
+@pytest.mark.parametrize("inner", [(16, 2**24), (12, 2**20), (3, 2**20)])
+def test_rows_share_no_bits_where_places_pass_32_bits(inner: tuple[int, ...]) -> None:
+    """Nor shifted ones: heads of the attention of long contexts, far down a batch."""
+    size = int(np.prod(inner))
+    # Seen through one head of a row at a time; a row as a whole would not fit.
+    alike = -(-(2**32) // size)  # whose first place is near that of row 0, modulo 2^32
+    of = jax.jit(lambda row: drawn(jnp.uint32(5), jnp.uint32(6), (1, *inner), row)[0, :, :4096])
+    first, later = (np.asarray(of(jnp.uint32(row))).ravel() for row in (0, alike))
+    assert len(np.intersect1d(first, later)) < 30
+
+
 def test_splits_differ_and_keep_their_row() -> None:
     first, second = jax.random.split(rows_key(KEY, 9))
     assert not np.array_equal(jax.random.uniform(first, (5,)), jax.random.uniform(second, (5,)))
@@ -125,12 +144,12 @@ def test_pairs_of_layers_and_of_steps_are_independent(masks: np.ndarray) -> None
 def test_no_two_keys_have_shifted_copies_of_one_mask() -> None:
     """Bits that depend on index xor key alone would be each other's permutations."""
     n = 4096
-    a = hashed(jnp.uint32(1), jnp.uint32(2), place((n,)))
-    b = hashed(jnp.uint32(3), jnp.uint32(9), place((n,)))
+    a = drawn(jnp.uint32(1), jnp.uint32(2), (n,))
+    b = drawn(jnp.uint32(3), jnp.uint32(9), (n,))
     assert len(np.intersect1d(np.asarray(a), np.asarray(b))) < 20
 
 
 def test_every_bit_is_fair() -> None:
-    bits = np.asarray(hashed(jnp.uint32(5), jnp.uint32(6), place((2**17,))))
+    bits = np.asarray(drawn(jnp.uint32(5), jnp.uint32(6), (2**17,)))
     shares = [((bits >> k) & 1).mean() for k in range(32)]
     assert np.abs(np.array(shares) - 0.5).max() < 5 * 0.5 / 2**8.5

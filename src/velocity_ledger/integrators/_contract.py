@@ -27,10 +27,10 @@ class Parameter:
 
     `shape` is that of one copy; where a model's "vocabulary", "context" or "sub_updates" (their
     number n through depth) stands in it, or a function of them by these names, `sized` puts their
-    numbers. `init` is its initial value: a number for every entry, or a function
-    of (key, shape, dtype), whose key may be traced. There is one copy `per` model, layer or sub-update. A parameter whose
-    gradient is zero by design says why in `zero_gradient`. One that weight decay leaves alone has
-    `decays` False.
+    numbers. `init` is its initial value: a number for every entry, or a function of
+    (key, shape, dtype), whose key may be traced. There is one copy `per` model, layer or
+    sub-update. A parameter whose gradient is zero by design says why in `zero_gradient`. One that
+    weight decay leaves alone has `decays` False.
     """
 
     shape: tuple[int | str | Callable[..., int], ...]
@@ -118,9 +118,10 @@ class Context:
 
     `index` counts sub-updates from 0 and may be traced, `total` is their number n, `kind` names
     the field ("attention", "mlp", "field"). `parameters` holds this sub-update's own copy of what
-    the integrator declared, `key` is this sub-update's key or None, `inputs` what the embedding
-    read (the tokens). `kinds` names all kinds of sub-update that there are, in order of appearance,
-    and `visit` counts the earlier sub-updates of this kind.
+    the integrator declared, `key` is this sub-update's key or None; what is drawn with it has the
+    batch as its first axis, or it would change with the pieces in which a batch is trained.
+    `inputs` is what the embedding read (the tokens). `kinds` names all kinds of sub-update that
+    there are, in order of appearance, and `visit` counts the earlier sub-updates of this kind.
     """
 
     index: Any

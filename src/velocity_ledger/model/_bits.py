@@ -14,13 +14,15 @@ _ROWS_SHAPE = (3,)
 """Two words and a row; no other kind of key has three."""
 
 
-def hashed(first: Words, second: Words, index: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:
+def hashed(
+    first: Words, second: UInt32[Array, "..."], index: UInt32[Array, "*shape"]
+) -> UInt32[Array, "*shape"]:
     """Mix 64 bits of a key with an index into 32 bits that look random.
 
-    Two rounds of shifts and products (constants of lowbias32, C. Wellons), the second word of the
-    key between them, with a constant: a key of zeros is one like any other. It fuses into whatever
-    reads the bits, where a counter-based generator is a program of its own that costs more than
-    the rest of the step's elementwise work.
+    Two rounds of shifts and products, with multipliers that hash-prospector (C. Wellons) found to
+    mix 32 bits well, and the second word of the key between them, with a constant: a key of zeros
+    is one like any other. It fuses into whatever reads the bits, where a counter-based generator is
+    a program of its own that costs more than the rest of the step's elementwise work.
     """
     h = index ^ first
     h = (h ^ (h >> 16)) * jnp.uint32(0x21F0AAAD)
@@ -30,10 +32,21 @@ def hashed(first: Words, second: Words, index: UInt32[Array, "*shape"]) -> UInt3
     return h ^ (h >> 15)
 
 
-def place(shape: tuple[int, ...], row: Any = 0) -> UInt32[Array, "..."]:
-    """The index of every entry of an array, whose first row is row `row` of a taller one."""
-    index = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
-    return index + jnp.asarray(row, jnp.uint32) * jnp.uint32(math.prod(shape[1:]))
+def drawn(first: Words, second: Words, shape: tuple[int, ...], row: Any = 0) -> Any:
+    """Return 32 bits for every entry of an array whose first row is row `row` of a taller one.
+
+    Places are counted over as many rows as 32 bits can count, and then anew under another key: no
+    two rows share their bits, however large a row is, up to 2^32 entries.
+    """
+    if not shape:
+        return hashed(first, second, jnp.uint32(0))
+    size = math.prod(shape[1:])
+    counted = jnp.uint32(min(2**32 // max(size, 1), 2**32 - 1))
+    rows = jnp.asarray(row, jnp.uint32) + jax.lax.iota(jnp.uint32, shape[0])
+    rows = rows.reshape(-1, *[1] * (len(shape) - 1))
+    within = jax.lax.iota(jnp.uint32, size).reshape(1, *shape[1:])
+    other = second + rows // counted * jnp.uint32(0x85EBCA6B)
+    return hashed(first, other, rows % counted * jnp.uint32(size) + within)
 
 
 def words(key: jax.Array) -> tuple[Words, Words, Any]:
@@ -41,18 +54,19 @@ def words(key: jax.Array) -> tuple[Words, Words, Any]:
     data = jax.random.key_data(key)
     if data.shape == _ROWS_SHAPE:
         return data[0], data[1], data[2]
-    first, second = data[0], data[1]
-    for word in data[2:]:
-        first, second = second ^ word, first
-    return first, second, 0
+    if data.shape == (4,):
+        # Both halves of an rbg key may be equal: neither word can stand for the other.
+        data = extended.threefry_2x32(data[:2], data[2:])
+    return data[0], data[1], 0
 
 
 def rows_key(key: jax.Array, row: Any) -> jax.Array:
     """Return a key whose draws are rows `row`, `row + 1`, ... of one array, drawn in pieces.
 
     What is drawn with it for rows 0 to 63 and for 8 times 8 rows is the same; keys folded out of
-    it begin at the same row. It serves wherever a JAX key does. An axis before the rows, or none,
-    is drawn as it stands: see `dropout` for a mask that all rows share.
+    it begin at the same row. It serves wherever a JAX key does, for arrays whose first axis is that
+    of the rows. What has none, such as noise of shape [width], is taken for a row of its own and
+    differs from piece to piece: see `dropout` for a mask that all rows share.
     """
     first, second, _ = words(key)
     start = jnp.asarray(row, jnp.uint32)
@@ -74,13 +88,12 @@ def _split(data: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _random_bits(data: Any, width: int, shape: tuple[int, ...]) -> Any:
-    index = place(shape, data[2] if shape else 0)
-    bits = hashed(data[0], data[1], index)
+    bits = drawn(data[0], data[1], shape, data[2])
     if width == 32:
         return bits
     if width < 32:
         return (bits >> (32 - width)).astype({8: jnp.uint8, 16: jnp.uint16}[width])
-    more = hashed(data[1], data[0], index).astype(jnp.uint64)
+    more = drawn(data[1], data[0], shape, data[2]).astype(jnp.uint64)
     return (more << 32) | bits.astype(jnp.uint64)
 
 

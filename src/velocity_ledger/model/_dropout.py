@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from velocity_ledger.model._bits import hashed, place, words
+from velocity_ledger.model._bits import drawn, words
 
 _LEVELS = 2**16
 
@@ -35,7 +35,7 @@ def kept(
 ) -> Bool[Array, "..."]:
     """Which entries of an array of this shape stay; with `shared` all rows have the same mask."""
     first, second, row = words(key)
-    bits = hashed(first, second, place(shape, 0 if shared or not shape else row))
+    bits = drawn(first, second, shape, 0 if shared else row)
     return bits >> 16 < _levels(rate)
 
 
