@@ -19,7 +19,7 @@ endif
 BENCH_PYTHON := .venv-bench-$(BENCH_VERSION)/bin/python
 TORCH_PYTHON := .venv-bench-torch/bin/python
 
-.PHONY: help demo test test-slow lint format docs bench paper-grid clean
+.PHONY: help demo test test-slow lint format docs bench paper-grid precisions clean
 
 help:
 	@echo "make demo        train the four variants, print the table, draw the figures, write the page"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench       the speed beside the article's way, PyTorch and lone products: half an hour;"
 	@echo "                 PYTHON=3.11 takes that one, BENCH='--only training' a part of it"
 	@echo "make paper-grid  the article's 12 runs as one bundle, timed: for an accelerator; GRID='--text FILE'"
+	@echo "make precisions  bf16 beside fp32 on paired seeds: hours; PRECISIONS='--text FILE --resume'"
 	@echo "make clean       remove environments, caches and builds; runs/ stays"
 
 demo: .venv-demo/installed
@@ -68,6 +69,10 @@ bench: .venv-bench-$(BENCH_VERSION)/installed .venv-bench-torch/tried
 # GRID holds further words, as `python -m benchmarks.paper_grid --help` has.
 paper-grid: .venv-bench-$(BENCH_VERSION)/installed
 	@$(BENCH_PYTHON) -m benchmarks.paper_grid $(GRID)
+
+# PRECISIONS holds further words, as `python -m benchmarks.precisions --help` has.
+precisions: .venv-bench-$(BENCH_VERSION)/installed
+	@$(BENCH_PYTHON) -m benchmarks.precisions $(PRECISIONS)
 
 .venv-demo/installed: pyproject.toml
 	@echo "Making .venv-demo ..."
