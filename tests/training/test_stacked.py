@@ -335,7 +335,7 @@ def test_killed_between_two_seeds_saves(singles: list[Run], tmp_path: pathlib.Pa
         text = (tmp_path / str(seed) / "log.jsonl").read_text()
         lines = [json.loads(line) for line in text.splitlines()]
         losses = [line["train_loss"] for line in lines if "train_loss" in line]
-        np.testing.assert_array_equal(np.float32(losses), run.history.train_loss)
+        np.testing.assert_array_equal(np.array(losses, np.float32), run.history.train_loss)
 
 
 class Shown(SilentProgress):
