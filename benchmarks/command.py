@@ -96,7 +96,8 @@ def _run(options: argparse.Namespace) -> int:
         text = json.dumps(ordered, indent=1, allow_nan=False) + "\n"
         write_aside(out, lambda path, text=text: path.write_text(text, encoding="utf-8"))
         print(f"{part.told(made)}\n({name} took {words.seconds(made['took_s'])} s)\n", flush=True)
-    print(f"all figures: {out}")
+    taken = sum(found[name]["took_s"] for name in options.only or PARTS)
+    print(f"all figures: {out}; {taken / 60:.0f} minutes")
     return int(failed)
 
 
