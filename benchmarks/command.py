@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.only:
         found |= earlier.parts(out, found)
     if (about["load"] or 0) > BUSY:
-        told = f"load {about['load']} before the start: others are at work here"
+        told = f"load {about['load']} before the start: look whether others are at work here"
         print(f"benchmarks: {told}", file=sys.stderr)
     failed = False
     for name in options.only or PARTS:
