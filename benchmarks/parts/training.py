@@ -190,10 +190,12 @@ def told(found: dict[str, Any]) -> str:
 
 def what_the_floor_is(found: Mapping[str, Any]) -> str:
     """What the floor is made of."""
+    told, share = "the products that ours does, each alone", found["left_out_of_the_floor"]
+    if not share:
+        return told
     return (
-        "the products that ours does, each alone; the queries of attention are taken in two "
-        f"halves, {100 * found['left_out_of_the_floor']:.1f} % fewer operations in all than with "
-        "all pairs, which the article's way multiplies"
+        f"{told}; the queries of attention are taken in two halves, {100 * share:.1f} % fewer "
+        "operations in all than with all pairs, which the article's way multiplies"
     )
 
 
