@@ -27,7 +27,7 @@ help:
 	@echo "make test-slow   the slow tests"
 	@echo "make lint        ruff, its formatter, pyright"
 	@echo "make docs        the documentation, in build/site"
-	@echo "make bench       the speed beside the article's way, PyTorch and lone products: half an hour;"
+	@echo "make bench       the speed beside the article's way, PyTorch and lone products: 20 to 25 minutes;"
 	@echo "                 PYTHON=3.11 takes that one, BENCH='--only training' a part of it"
 	@echo "make paper-grid  the article's 12 runs as one bundle, timed: for an accelerator; GRID='--text FILE'"
 	@echo "make precisions  bf16 beside fp32 on paired seeds: hours; PRECISIONS='--text FILE --resume'"

@@ -35,28 +35,20 @@ class Bench:
 
     def ours(self, name: str, target: str, shape: Shape, **own: Any) -> Program:
         """One of our programs, in the environment that the command line gives it."""
-        title, precision = own.pop("title", ""), own.get("precision", "fp32")
-        return Program(
-            name,
-            f"benchmarks.programs.{target}",
-            {"shape": dc.asdict(shape), **own},
-            title,
-            precision,
-            {**settings.of_the_command_line(), **settings.EVERYBODY},
-        )
+        return self.others(name, target, shape, settings.of_the_command_line(), **own)
 
     def others(
         self, name: str, target: str, shape: Shape, environment: Mapping[str, str] = {}, **own: Any
     ) -> Program:
         """A program that nothing is set for, unless its row is about that."""
-        title, precision = own.pop("title", ""), own.get("precision", "fp32")
         found = Program(
             name,
             f"benchmarks.programs.{target}",
-            {"shape": dc.asdict(shape), **own},
-            title,
-            precision,
-            {**environment, **settings.EVERYBODY},
+            title=own.pop("title", ""),
+            precision=own.get("precision", "fp32"),
+            environment={**environment, **settings.EVERYBODY},
+            peer=own.pop("peer", False),
+            settings={"shape": dc.asdict(shape), **own},
         )
         if target.startswith("pytorch:"):
             assert self.torch is not None

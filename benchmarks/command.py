@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, settings, words
+from benchmarks import earlier, machine, others, settings, words
 from benchmarks.bench import Bench
 from benchmarks.entry import Parser, guarded, positive
 from benchmarks.parts import PARTS
@@ -27,7 +27,9 @@ def parser() -> argparse.ArgumentParser:
         prog="benchmarks",
         description="Measure the speed of training, side by side with the article's way, PyTorch "
         "and the lone matrix products, and of what else a user waits for.",
-        epilog="Ratios are formed within rounds of one run; figures of two runs do not compare.",
+        epilog="Ratios are formed within rounds of one run; figures of two runs do not compare. "
+        "The file is written after every part. With --only the other parts in it are kept, if they "
+        "are of the same machine, libraries and source.",
         allow_abbrev=False,
     )
     made.add_argument("--out", type=Path, help="the JSON file; build/bench/<corner>.json")
@@ -69,8 +71,11 @@ def _run(options: argparse.Namespace) -> int:
     )
     found: dict[str, Any] = {"machine": machine.described(), "quick": options.quick}
     found["removed_from_the_environment"] = settings.clean()
-    if (found["machine"]["load"] or 0) > BUSY:
-        told = f"load {found['machine']['load']} before the start: others are at work here"
+    about = dict(found["machine"])
+    if options.only:
+        found |= earlier.parts(out, found)
+    if (about["load"] or 0) > BUSY:
+        told = f"load {about['load']} before the start: look whether others are at work here"
         print(f"benchmarks: {told}", file=sys.stderr)
     failed = False
     for name in options.only or PARTS:
@@ -78,16 +83,21 @@ def _run(options: argparse.Namespace) -> int:
         # As the file has it: numbers that are none become null.
         made = found[name] = plain(part.measure(bench))
         made["took_s"] = round(time.monotonic() - begin, 1)
+        made["of"] = {name: about[name] for name in ("date", "commit", "dirty", "load")}
         failed = failed or _failed(made)
         versions = {row["facts"].get("torch") for row in made.get("rows", ()) if "facts" in row}
-        found["machine"]["torch"] = found["machine"]["torch"] or max(
-            versions - {None}, default=None
-        )
+        if versions - {None}:
+            found["machine"]["torch"] = max(versions - {None})
+        turns = others.of_turns([found[p] for p in PARTS if p in found])
+        found["machine"]["others"] = others.told(turns)
         # After each part: whoever is tired of waiting keeps what there is.
-        text = json.dumps(found, indent=1, allow_nan=False) + "\n"
+        ordered = {k: v for k, v in found.items() if k not in PARTS}
+        ordered |= {part: found[part] for part in PARTS if part in found}
+        text = json.dumps(ordered, indent=1, allow_nan=False) + "\n"
         write_aside(out, lambda path, text=text: path.write_text(text, encoding="utf-8"))
         print(f"{part.told(made)}\n({name} took {words.seconds(made['took_s'])} s)\n", flush=True)
-    print(f"all figures: {out}")
+    taken = sum(found[name]["took_s"] for name in options.only or PARTS)
+    print(f"all figures: {out}; {taken / 60:.0f} minutes")
     return int(failed)
 
 

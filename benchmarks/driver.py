@@ -34,6 +34,8 @@ class Program:
     environment: Mapping[str, str] = dc.field(default_factory=dict)
     """What is set for this one, beside what all have."""
     python: str = sys.executable
+    peer: bool = False
+    """Whether it trains as many parameters as the plain network has."""
 
 
 @dc.dataclass
@@ -44,6 +46,7 @@ class Measured:
     title: str
     precision: str
     environment: dict[str, str]
+    peer: bool = False
     error: str | None = None
     prepare_s: float | None = None
     first_s: float | None = None
@@ -159,7 +162,10 @@ def alternate(
 
     A program that fails has its error and the rounds before it; the others go on.
     """
-    rows = [Measured(p.name, p.title or p.name, p.precision, dict(p.environment)) for p in programs]
+    rows = [
+        Measured(p.name, p.title or p.name, p.precision, dict(p.environment), p.peer)
+        for p in programs
+    ]
     workers: dict[int, Worker] = {}
     started: list[Worker] = []
     clock = _Clock(len(programs), rounds)

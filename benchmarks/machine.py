@@ -1,6 +1,7 @@
 """What a run was measured on."""
 
 import datetime
+import hashlib
 import os
 import platform
 from pathlib import Path
@@ -30,8 +31,19 @@ def described() -> dict[str, Any]:
         "version": own["version"],
         "commit": own["commit"],
         "dirty": own["dirty"],
+        "sources": _sources(own["sha256"]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def _sources(package: str) -> str:
+    """A digest of all that decides the figures: the package and these programs."""
+    digest = hashlib.sha256(package.encode())
+    here = Path(__file__).resolve().parent
+    for path in sorted(here.rglob("*.py")):
+        digest.update(path.relative_to(here).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
 
 
 def corner() -> str:

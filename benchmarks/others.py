@@ -33,6 +33,18 @@ def share(before: float | None, after: float | None, own_s: float, wall_s: float
     return min(1.0, max(0.0, after - before - own_s) / (wall_s * (os.cpu_count() or 1)))
 
 
+def of_turns(found: object) -> list[float | None]:
+    """The shares of all turns of a part or a run, as JSON holds it."""
+    if isinstance(found, dict):
+        own = found.get("others")
+        if isinstance(own, list):
+            return own
+        return [turn for value in found.values() for turn in of_turns(value)]
+    if isinstance(found, list):
+        return [turn for value in found for turn in of_turns(value)]
+    return []
+
+
 def told(turns: Sequence[float | None]) -> str | None:
     """The words for it, of the shares of all turns."""
     known = sorted(turn for turn in turns if turn is not None)
@@ -40,4 +52,7 @@ def told(turns: Sequence[float | None]) -> str | None:
         return None
     middle, most = known[len(known) // 2], known[-1]
     said = f"others took {100 * middle:.0f} % of the cores, at most {100 * most:.0f} %"
+    over = sum(turn > BUSY for turn in known)
+    if over:
+        said += f", more than {100 * BUSY:.0f} % in {over} of {len(known)} turns"
     return f"{said}: a busy machine, whose figures mean little" if middle > BUSY else said

@@ -66,17 +66,21 @@ def _corner(run: dict[str, Any]) -> str:
 
 
 def _made(run: dict[str, Any]) -> str:
-    about = run["machine"]
-    rows = [row for row in run["training"]["rows"] if row["error"] is None]
+    about, part = run["machine"], run["training"]
+    rows = [row for row in part["rows"] if row["error"] is None]
     rounds = rows[0]["seconds"]
     names = ("python", "jax", "flax", "torch")
     libraries = ", ".join(f"{name} {about[name]}" for name in names if about[name])
+    date = part.get("of", about)["date"]
     told = [
-        f"{about['date'][:10]}, {about['cpu']}, {about['cores']} cores, {libraries}",
+        f"{date[:10]}, {about['cpu']}, {about['cores']} cores, {libraries}",
         f"{len(rounds)} rounds of {len(rounds[0])} runs each",
     ]
     told += filter(None, [others.told([t for row in rows for t in row["others"]])])
-    told += [f"left out: {reason}" for reason in run["training"]["left_out"]]
+    told += filter(None, [training.alike(part["rows"])])
+    if "left_out_of_the_floor" in part:
+        told.append(f"the floor is {training.what_the_floor_is(part)}")
+    told += [f"left out: {reason}" for reason in part["left_out"]]
     return "; ".join(told) + "."
 
 

@@ -25,17 +25,21 @@ def clean(environment: MutableMapping[str, str] = os.environ) -> list[str]:
 
 def of_the_command_line() -> dict[str, str]:
     """What `velocity-ledger` sets before it trains."""
-    from velocity_ledger.cli._environment import computes_on_cpu, prepare
+    from velocity_ledger.cli._environment import prepare
 
     ready = dict(os.environ)
     prepare("auto", ready)
-    if computes_on_cpu("auto"):
-        ready |= huge_pages()
+    ready |= huge_pages()
     return {name: value for name, value in ready.items() if os.environ.get(name) != value}
 
 
 def huge_pages() -> dict[str, str]:
-    """What lets a process have huge pages; empty where it has them anyway, or cannot."""
+    """What lets a process have huge pages.
+
+    Empty where it has them anyway, cannot have them, or computes elsewhere than on the CPU.
+    """
+    from velocity_ledger.cli._environment import computes_on_cpu
     from velocity_ledger.machine import allocator, allocator_environment
 
-    return allocator_environment() if allocator().pages == "offered" else {}
+    offered = computes_on_cpu("auto") and allocator().pages == "offered"
+    return allocator_environment() if offered else {}

@@ -83,9 +83,13 @@ class _Process:
         }
 
     def steps(self, count: int) -> dict[str, Any]:
-        """Seconds a step of each of so many runs, after one that wakes it and does not count."""
+        """Seconds a step of each of so many runs, after one that wakes it and does not count.
+
+        Not after one, where a program says of itself `wakes = False`.
+        """
         before = time.process_time()
-        self.program.run()
+        if getattr(self.program, "wakes", True):
+            self.program.run()
         times = [_timed(self.program.run) for _ in range(count)]
         return {
             "seconds": [seconds / self.program.chunk for seconds in times],

@@ -14,6 +14,7 @@ from velocity_ledger.experiment._config import PRESETS
 DEEP, BATCH = 24, 64
 RUNS = ("paper", "quick")
 """Presets."""
+WINDOWS = "windows at once"
 
 
 def measure(bench: Bench) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def measure(bench: Bench) -> dict[str, Any]:
             "whole",
             "ours_other:Telemetry",
             deep,
-            title="the same, all windows at once",
+            title="the same",
             at_once=deep.batch,
             **windows,
         ),
@@ -80,12 +81,21 @@ def percent(rows: list[dict[str, Any]], preset: str) -> dict[str, float] | None:
     return {"compiled_before": 100 * taken / run, "with_compiling": 100 * compiled / run}
 
 
+def _windows(row: figures.Row) -> str:
+    """How many windows a measurement has in the model at once, of how many."""
+    facts = row["facts"]
+    if "windows_at_once" not in facts:
+        return words.NONE
+    return f"{facts['windows_at_once']} of {facts['windows']}"
+
+
 def told(found: dict[str, Any]) -> str:
     """Two tables."""
-    head = ("telemetry", "seconds", "compile s", "peak GB")
+    head = ("telemetry", WINDOWS, "seconds", "compile s", "peak GB")
     lines = [
         [
             row["title"],
+            _windows(row),
             words.seconds(figures.step_s(row)),
             words.seconds(figures.compile_s(row)),
             words.gigabytes(row["peak_bytes"]),
@@ -108,6 +118,7 @@ def told(found: dict[str, Any]) -> str:
     lines = [
         [
             row["title"],
+            _windows(row),
             words.gigabytes(row["peak_bytes"]),
             words.gigabytes(row["bytes_before"]),
             f"{row['peak_bytes'] / first:.2f}" if first and row["peak_bytes"] else words.NONE,
@@ -115,6 +126,7 @@ def told(found: dict[str, Any]) -> str:
         for row in rows
     ]
     where = f"{memory['layers']} layers, batch {memory['batch']}"
-    parts.append(words.table((where, "peak GB", "before GB", "to the forward pass"), lines))
+    head = (where, WINDOWS, "peak GB", "before GB", "to the forward pass")
+    parts.append(words.table(head, lines))
     failed = words.failures([*found["rows"], *memory["rows"]], lambda row: row["title"])
     return "\n".join([*parts, *failed])

@@ -1,6 +1,7 @@
 """Whole training steps of the published shape: every program, in alternating rounds."""
 
-from collections.abc import Sequence
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks import figures, others, products, settings, words
@@ -9,10 +10,14 @@ from benchmarks.driver import Program
 from benchmarks.programs.ours import precisions
 from benchmarks.shape import Shape
 
-VARIANTS = ("plain", "ledger", "ngpt-lite", "ngpt-ledger")
+VARIANTS = {"plain": True, "ledger": True, "ngpt-lite": False, "ngpt-ledger": False}
+"""Those that are trained, and whether they have as many parameters as plain."""
 REFERENCES = {"article": "article", "plain": "plain-{}", "torch": "torch-{}"}
 """What a program is compared with, and its name, at the program's own precision."""
 FLOOR = "products-{}"
+HUGE, ORDINARY = "article-huge-pages", "plain-fp32-ordinary-pages"
+ALIKE = {"with huge pages": ("plain-fp32", HUGE), "without": (ORDINARY, "article")}
+"""Pairs in which both have the same pages."""
 
 _MU = 0.9
 _FLOPS = (
@@ -26,6 +31,7 @@ def programs(bench: Bench, shape: Shape) -> tuple[list[Program], list[str]]:
     """What can be measured here, and what is left out and why."""
     found: list[Program] = []
     missing: list[str] = []
+    pages = settings.huge_pages()
     for precision in ("fp32", "bf16"):
         if precision not in precisions():
             missing.append(f"ours in {precision}: this version has no setting of the precision")
@@ -37,24 +43,25 @@ def programs(bench: Bench, shape: Shape) -> tuple[list[Program], list[str]]:
                 shape,
                 variant=variant,
                 precision=precision,
+                peer=peer,
                 title=f"{variant}, {precision}",
             )
-            for variant in VARIANTS
+            for variant, peer in VARIANTS.items()
         ]
-    article = "article:Training"
     found += [
-        bench.others("article", article, shape, title="the article's way"),
-        bench.others("article-ledger", article, shape, mu=_MU, title="the article's way, ledger"),
+        _article(bench, shape, "article", "the article's way"),
+        _article(bench, shape, "article-ledger", "the article's way, ledger", mu=_MU),
     ]
-    pages = settings.huge_pages()
     if pages:
         title = "the article's way, huge pages"
-        found.append(bench.others("article-huge-pages", article, shape, pages, title=title))
+        found.append(_article(bench, shape, HUGE, title, pages))
+        found.append(_ordinary(bench, shape, pages))
     else:
-        missing.append("the article's way with huge pages: every process has them, or none can")
+        missing.append("rows with and without huge pages: every process has them, or none can")
     both = ("fp32", "bf16")
     if bench.torch:
-        found += [_torch(bench, shape, "torch", "Training", "PyTorch eager", p) for p in both]
+        kind, title = "Training", "PyTorch eager"
+        found += [_torch(bench, shape, "torch", kind, title, p, pages, peer=True) for p in both]
     else:
         missing.append("PyTorch: there is no environment with it (it needs Python 3.11)")
     found += [
@@ -69,14 +76,44 @@ def programs(bench: Bench, shape: Shape) -> tuple[list[Program], list[str]]:
     ]
     if bench.torch:
         name = "torch-products"
-        found += [_torch(bench, shape, name, "Products", "PyTorch's products", p) for p in both]
+        kind, title = "Products", "PyTorch's products"
+        found += [_torch(bench, shape, name, kind, title, p, pages) for p in both]
     return bench.wanted(found), missing
 
 
-def _torch(bench: Bench, shape: Shape, name: str, kind: str, title: str, precision: str) -> Program:
-    title = f"{title}, {precision}"
-    target = f"pytorch:{kind}"
-    return bench.others(f"{name}-{precision}", target, shape, precision=precision, title=title)
+def _article(
+    bench: Bench,
+    shape: Shape,
+    name: str,
+    title: str,
+    pages: Mapping[str, str] = {},
+    **own: Any,
+) -> Program:
+    return bench.others(name, "article:Training", shape, pages, title=title, peer=True, **own)
+
+
+def _ordinary(bench: Bench, shape: Shape, pages: Mapping[str, str]) -> Program:
+    """Plain, without the one thing that the command line asks of the allocator."""
+    title = "plain, fp32, ordinary pages"
+    found = bench.ours(ORDINARY, "ours:Training", shape, title=title, peer=True)
+    environment = {n: value for n, value in found.environment.items() if n not in pages}
+    return dc.replace(found, environment=environment)
+
+
+def _torch(
+    bench: Bench,
+    shape: Shape,
+    name: str,
+    kind: str,
+    title: str,
+    precision: str,
+    pages: Mapping[str, str],
+    **own: Any,
+) -> Program:
+    """PyTorch has the pages that ours have, and says so."""
+    title = f"{title}, {precision}{', huge pages' if pages else ''}"
+    own |= {"precision": precision, "title": title}
+    return bench.others(f"{name}-{precision}", f"pytorch:{kind}", shape, pages, **own)
 
 
 def measure(bench: Bench) -> dict[str, Any]:
@@ -88,7 +125,8 @@ def measure(bench: Bench) -> dict[str, Any]:
     return {
         "shape": vars(shape),
         "tokens_a_step": shape.tokens,
-        "flops_a_token": products.flops(shape) / shape.tokens,
+        "flops_a_token": products.flops(shape, parts=1) / shape.tokens,
+        "left_out_of_the_floor": products.left_out(shape),
         "flops": _FLOPS,
         "rows": [{**row, "figures": found(row, rows)} for row in rows],
         "left_out": missing,
@@ -121,8 +159,7 @@ def _same_network(rows: list[dict[str, Any]]) -> None:
     }
     right = known.get("plain-fp32", known.get("article"))
     for row in rows:
-        peer = row["name"].startswith(("plain", "ledger", "article", "torch"))
-        if peer and known.get(row["name"], right) != right:
+        if row["peer"] and known.get(row["name"], right) != right:
             row["error"] = f"another network: {known[row['name']]:,} parameters, not {right:,}"
 
 
@@ -138,8 +175,10 @@ def told(found: dict[str, Any]) -> str:
     notes.append(
         f"{found['flops_a_token'] / 1e6:.1f} MFLOP a token: {found['flops']}.\n"
         "Ratios: the median round [lowest, highest]; plain, PyTorch and the floor in the "
-        f"program's own precision. The loss is that of step {steps}."
+        f"program's own precision. The loss is that of step {steps}.\n"
+        f"The floor: {what_the_floor_is(found)}."
     )
+    notes += filter(None, [alike(found["rows"])])
     notes += filter(None, [busy(found["rows"])])
     for precision in ("fp32", "bf16"):
         floor = rows.get(FLOOR.format(precision))
@@ -147,6 +186,28 @@ def told(found: dict[str, Any]) -> str:
             rate = floor["facts"]["flops_a_step"] / floor["figures"]["step_s"] / 1e9
             notes.append(f"The products alone run at {rate:,.0f} GFLOP/s in {precision}.")
     return "\n".join([words.table(head, lines), *notes])
+
+
+def what_the_floor_is(found: Mapping[str, Any]) -> str:
+    """What the floor is made of."""
+    told, share = "the products that ours does, each alone", found["left_out_of_the_floor"]
+    if not share:
+        return told
+    return (
+        f"{told}; the queries of attention are taken in two halves, {100 * share:.1f} % fewer "
+        "operations in all than with all pairs, which the article's way multiplies"
+    )
+
+
+def alike(rows: Sequence[figures.Row]) -> str | None:
+    """Plain against the article's way where both have the same pages."""
+    known = figures.by_name(rows)
+    told = [
+        f"{pages} {words.ratio(figures.times_as_fast(known[ours], known[theirs]), spread=True)}"
+        for pages, (ours, theirs) in ALIKE.items()
+        if ours in known and theirs in known
+    ]
+    return f"plain, fp32 to the article's way, both {', both '.join(told)}" if told else None
 
 
 def busy(rows: Sequence[figures.Row]) -> str | None:

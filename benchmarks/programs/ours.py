@@ -193,6 +193,9 @@ class Seeds:
 class Compiling(Training):
     """The program of a step made anew in every run, from its trace to machine code; never run."""
 
+    wakes = False
+    """It takes seconds: what wakes up in it is lost in them."""
+
     def run(self) -> None:
         import jax
 

@@ -1,5 +1,6 @@
 """Our other programs: a forward pass, the default measurement, evaluation, sampling."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -76,16 +77,23 @@ class Telemetry(_OfAModel):
             seed=schedule.probe_seed,
             step=0,
         )[:, :-1]
-        self.tokens = probe.size
+        self.tokens, self.windows = probe.size, len(probe)
         self.measured, self.of_steps = len(schedule.telemetry_steps), schedule.steps
-        own = {} if at_once is None else {"windows_at_once": at_once}
-        self.call = lambda: vl.measure(self.model, probe, **own)
+        default = inspect.signature(vl.measure).parameters["windows_at_once"].default
+        self.at_once = at_once or default
+        self.call = lambda: vl.measure(self.model, probe, windows_at_once=self.at_once)
 
     def run(self) -> None:
         self.call()
 
     def facts(self) -> dict[str, Any]:
-        return {"tokens": self.tokens, "measurements": self.measured, "of_steps": self.of_steps}
+        return {
+            "tokens": self.tokens,
+            "windows": self.windows,
+            "windows_at_once": self.at_once,
+            "measurements": self.measured,
+            "of_steps": self.of_steps,
+        }
 
 
 class Evaluation(_OfAModel):

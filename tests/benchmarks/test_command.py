@@ -73,6 +73,54 @@ def test_each_part_has_its_table_and_the_file_says_on_what(tmp_path, capsys, mon
     assert "left" not in said.err  # No progress where nobody looks.
 
 
+def run_of(out, *words):
+    return command.main(["--out", str(out), *words])
+
+
+def test_parts_of_several_calls_are_one_run(tmp_path, monkeypatch):
+    turns = {"rows": [{"error": None, "facts": {"torch": "2.0"}, "others": [0.3, None]}]}
+    parts = {"training": part(turns), "depth": part({"cases": [1]}), "width": part({"cases": []})}
+    monkeypatch.setattr(command, "PARTS", parts)
+    out = tmp_path / "bench.json"
+    assert run_of(out, "--only", "width", "depth") == 0
+    assert json.loads(out.read_text())["machine"]["others"] is None
+    parts["depth"] = part({"cases": [2]})
+    assert run_of(out, "--only", "depth") == run_of(out, "--only", "training") == 0
+    found = json.loads(out.read_text())
+    assert list(found)[-3:] == ["training", "depth", "width"]
+    assert found["depth"]["cases"] == [2] and found["width"]["cases"] == []
+    assert "more than 10 % in 1 of 1 turns" in found["machine"]["others"]
+    assert found["machine"]["torch"] == "2.0" and "date" in found["width"]["of"]
+    # All parts are a run of its own.
+    monkeypatch.setattr(command, "PARTS", {"depth": parts["depth"]})
+    assert run_of(out) == 0 and "width" not in json.loads(out.read_text())
+
+
+@pytest.mark.parametrize(
+    ("own", "words", "told"),
+    [
+        ({"sources": "other"}, (), "holds parts of another source (other, now "),
+        ({"jax": "0.1"}, (), "holds parts of another library (0.1, now "),
+        ({"cores": 99}, (), "holds parts of another machine (99, now "),
+        ({}, ("--quick",), "holds parts of another size"),
+        (None, (), "is no run of benchmarks"),
+    ],
+    ids=["source", "library", "machine", "size", "none"],
+)
+def test_parts_of_another_run_are_refused(own, words, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "PARTS", {"depth": part({"cases": [1]})})
+    out = tmp_path / "bench.json"
+    assert run_of(out) == 0
+    found = json.loads(out.read_text())
+    found["machine"] = None if own is None else found["machine"] | own
+    out.write_text(json.dumps(found))
+    capsys.readouterr()
+    before = out.read_text()
+    assert run_of(out, "--only", "depth", *words) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and told in err and out.read_text() == before
+
+
 def test_what_failed_shows_in_the_exit_status(tmp_path, monkeypatch):
     parts = {"depth": part({"rows": [{"error": "ended by SIGKILL", "facts": {}}]})}
     monkeypatch.setattr(command, "PARTS", parts)

@@ -65,6 +65,23 @@ def test_what_is_not_said_is_timed():
     assert 0.05 <= process.first()["seconds"] < 1
 
 
+def test_a_program_that_needs_no_waking_works_only_for_what_counts():
+    from benchmarks.worker import _Process
+
+    class Long:
+        chunk, done, wakes = 1, 0, True
+
+        def run(self):
+            self.done += 1
+
+    process = _Process("", {})
+    process.program = waked = Long()
+    assert len(process.steps(2)["seconds"]) == 2 and waked.done == 3
+    process.program = alone = Long()
+    alone.wakes = False
+    assert len(process.steps(2)["seconds"]) == 2 and alone.done == 2
+
+
 def test_memory_is_the_worker_s_own():
     big = bytearray(200 * 2**20)
     big[:: 2**12] = b"x" * len(big[:: 2**12])

@@ -17,6 +17,7 @@ def row(name, seconds, error=None, **own):
         "first_s": 10.0,
         "chunk": 1,
         "peak_bytes": None,
+        "peer": False,
         "others": [0.01] * len(seconds),
         "facts": {"tokens": 8, "steps": 3},
     } | own
@@ -66,8 +67,8 @@ def test_who_failed_is_no_reference():
 
 def test_a_peer_of_another_size_is_no_peer():
     rows = [
-        row("plain-fp32", [[1.0]], facts={"parameters": 1000}),
-        row("torch-fp32", [[1.0]], facts={"parameters": 1001}),
+        row("plain-fp32", [[1.0]], facts={"parameters": 1000}, peer=True),
+        row("torch-fp32", [[1.0]], facts={"parameters": 1001}, peer=True),
         row("ngpt-lite-fp32", [[1.0]], facts={"parameters": 990}),
         row("products-fp32", [[1.0]], facts={}),
     ]
@@ -89,8 +90,10 @@ def test_the_table_tells_failures_and_what_is_left_out():
             "left_out": ["PyTorch: none"],
             "flops_a_token": 16e6,
             "flops": "counted so",
+            "left_out_of_the_floor": 0.0237,
         }
     )
+    assert "2.4 % fewer operations in all" in text and "both" not in text
     assert "others took 1 % of the cores" in text
     assert "article failed: ended by SIGKILL" in text and "left out: PyTorch: none" in text
     assert "50 %" in text and "run at 5 GFLOP/s in fp32" in text and "16.0 MFLOP a token" in text
@@ -105,7 +108,9 @@ def test_what_others_took_is_what_neither_stood_still_nor_was_ours(monkeypatch):
     # A tick that falls into a moment says nothing of it.
     assert others.share(100.0, 100.01, 0.0, 0.0005) is None
     assert others.share(100.0, 200.0, 0.0, 10.0) == 1.0
-    assert others.told([0.01, None, 0.3, 0.02]) == "others took 2 % of the cores, at most 30 %"
+    told = "others took 2 % of the cores, at most 30 %, more than 10 % in 1 of 3 turns"
+    assert others.told([0.01, None, 0.3, 0.02]) == told
+    assert others.told([0.01, 0.02]) == "others took 2 % of the cores, at most 2 %"
     assert "a busy machine" in str(others.told([0.01, 0.3, 0.2]))
     assert others.told([None]) is None
 
@@ -137,13 +142,38 @@ def test_the_products_of_a_step_are_those_of_the_published_network():
     assert found[products.Product(192, 8192, 192)] == 6 * 4
     # Up, and the gradient of down to its input.
     assert found[products.Product(8192, 192, 768)] == 6 * 2
-    # Queries by keys, and the gradient to the weights.
-    assert found[products.Product(128, 48, 128, 256)] == 6 * 2
-    # Weights by values; the gradients to the values and to the queries.
-    assert found[products.Product(128, 128, 48, 256)] == 6 * 3
-    assert sum(found.values()) == 3 * (6 * 8 + 1)
-    layer = 4 * 192 * 192 + 2 * 128 * 192 + 2 * 192 * 768
-    assert products.flops(Shape()) == 3 * 8192 * 2 * (6 * layer + 192 * 80)
+    # The late half of the queries by all keys, and the gradient to the weights.
+    assert found[products.Product(64, 48, 128, 256)] == 6 * 2
+    # The early half by the early keys, and the gradient to the weights.
+    assert found[products.Product(64, 48, 64, 256)] == 6 * 2
+    # The late half's weights by values, and the gradient to the queries.
+    assert found[products.Product(64, 128, 48, 256)] == 6 * 2
+    # The gradients to keys and values.
+    assert found[products.Product(128, 64, 48, 256)] == 6
+    assert found[products.Product(48, 64, 128, 256)] == 6
+    assert sum(found.values()) == 3 * (6 * 10 + 1)
+    layer, attention = 4 * 192 * 192 + 2 * 192 * 768, 2 * 128 * 192
+    full = 6 * (layer + attention) + 192 * 80
+    assert products.flops(Shape(), parts=1) == 3 * 8192 * 2 * full
+    assert products.flops(Shape()) == 3 * 8192 * 2 * (full - 6 * attention // 4)
+    assert products.left_out(Shape()) == pytest.approx(6 * attention / 4 / full)
+
+
+def test_the_same_pages_are_compared():
+    pages = [row("plain-fp32", [[1.0]]), row("article-huge-pages", [[2.0]])]
+    pages += [row("plain-fp32-ordinary-pages", [[2.0]]), row("article", [[3.0]])]
+    told = "both with huge pages 2.00 [2.00, 2.00], both without 1.50 [1.50, 1.50]"
+    assert told in str(training.alike(pages))
+    assert "without" not in str(training.alike(pages[:3])) and training.alike([]) is None
+
+
+def test_a_measurement_says_how_many_windows_are_in_the_model_at_once():
+    facts = {"measurements": 4, "of_steps": 9, "windows": 16, "windows_at_once": 2}
+    one = row("quick-measurement", [[1.0]], facts=facts, bytes_before=1)
+    memory = {"layers": 3, "batch": 16, "rows": [row("forward", [[1.0]], bytes_before=1), one]}
+    shares = {"percent_of_a_run": {}}
+    text = telemetry.told({"rows": [one], **shares, "memory": memory})
+    assert text.count("windows at once") == 2 and text.count("2 of 16") == 2
 
 
 def test_a_step_s_products_take_what_each_takes_alone():

@@ -36,6 +36,14 @@ def test_past_the_context_a_context_of_tokens_is_drawn():
         assert len(program.facts()["drawn"].split()) == 6
 
 
+@pytest.mark.parametrize(("own", "at_once"), [({}, 1), ({"at_once": 2}, 2)])
+def test_a_measurement_says_its_windows(own, at_once):
+    program = ours_other.Telemetry(dc.asdict(TINY), windows=4, **own)
+    program.run()
+    facts = program.facts()
+    assert (facts["windows"], facts["windows_at_once"], facts["tokens"]) == (4, at_once, 24)
+
+
 def test_the_article_s_way_draws_tokens_and_no_dropout():
     from benchmarks.programs import article
 

@@ -28,8 +28,43 @@ def test_the_published_shape_and_recipe_are_the_defaults():
 def test_products_count_what_the_model_counts():
     import velocity_ledger as vl
 
-    model = vl.GPT(ours.configured(TINY)[0], vl.plain(), rngs=0)
-    assert products.flops(TINY) == 3 * model.flops_per_token() * TINY.tokens
+    # A model's own count is that of all pairs.
+    for shape in (TINY, dc.replace(TINY, context=64)):
+        model = vl.GPT(ours.configured(shape)[0], vl.plain(), rngs=0)
+        assert products.flops(shape, parts=1) == 3 * model.flops_per_token() * shape.tokens
+
+
+@pytest.mark.parametrize("context", [30, 33, 64])
+def test_the_floor_has_the_products_of_our_attention(context):
+    import jax
+
+    from velocity_ledger.model._causal import causal
+
+    shape = dc.replace(TINY, context=context, layers=1)
+    none = {"width": shape.width, "hidden": 0, "vocabulary": 0}
+    projections = 3 * 4 * 2 * shape.tokens * shape.width**2
+    size = shape.width // shape.heads
+    q = np.zeros((shape.batch, shape.heads, context, size), np.float32)
+
+    def total(*qkv):
+        return causal(*qkv).sum()
+
+    traced = jax.make_jaxpr(jax.value_and_grad(total, (0, 1, 2)))(q, q, q)
+    assert operations(traced) == products.flops(dc.replace(shape, **none)) - projections
+
+
+def operations(found: Any) -> int:
+    """Those of all products in a traced function; a multiply-add is two."""
+    jaxpr, total = getattr(found, "jaxpr", found), 0
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "dot_general":
+            (summed, _), _ = equation.params["dimension_numbers"]
+            sizes = [equation.invars[0].aval.shape[axis] for axis in summed]
+            total += 2 * equation.outvars[0].aval.size * int(np.prod(sizes))
+        for value in equation.params.values():
+            if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+                total += operations(value)
+    return total
 
 
 def given(network, weights):
@@ -85,6 +120,8 @@ def test_the_article_s_steps_are_ours(variant, mu, one_window):
 
 
 def test_pytorch_s_steps_are_ours(one_window, tmp_path):
+    # Both draw other masks: without dropout nothing of a step is left to chance.
+    assert TINY.dropout == 0.0
     python = driver.ROOT / ".venv-bench-torch" / "bin" / "python"
     if not python.exists():
         pytest.skip("no environment with PyTorch: `make bench` makes one")
@@ -126,6 +163,26 @@ def test_a_precision_that_there_is_not_is_left_out_and_said(monkeypatch):
     made, missing = training.programs(bench, bench.shape())
     assert dict({p.name: p for p in made}["ledger-bf16"].settings)["precision"] == "bf16"
     assert not any("bf16" in text for text in missing)
+
+
+def test_pytorch_has_the_pages_that_ours_have(monkeypatch):
+    from benchmarks import settings
+    from benchmarks.parts import training
+
+    bench = Bench(quick=True, torch="python")
+    monkeypatch.setattr(settings, "huge_pages", lambda: {"GLIBC_TUNABLES": "huge"})
+    made, missing = training.programs(bench, bench.shape())
+    known = {program.name: program for program in made}
+    huge = {name for name, p in known.items() if "GLIBC_TUNABLES" in p.environment}
+    assert set(known) - huge == {"article", "article-ledger", training.ORDINARY}
+    assert known["torch-bf16"].title == "PyTorch eager, bf16, huge pages" and not missing
+    assert {name for name, program in known.items() if not program.peer} == {
+        *(f"{name}-{p}" for name in ("ngpt-lite", "ngpt-ledger") for p in ("fp32", "bf16")),
+        *(f"{name}-{p}" for name in ("products", "torch-products") for p in ("fp32", "bf16")),
+    }
+    monkeypatch.setattr(settings, "huge_pages", dict)
+    made, missing = training.programs(bench, bench.shape())
+    assert not any("pages" in p.title for p in made) and "huge pages" in " ".join(missing)
 
 
 def test_our_step_in_a_worker():

@@ -14,7 +14,7 @@ from velocity_ledger.model._cached_attention import Asking, Past, Writing
 if TYPE_CHECKING:
     from velocity_ledger.model._gpt import GPT
 
-# A CPU reads so many in about the time of two.
+# To read several at once costs a CPU little more than to read one.
 _CHUNK = 16
 
 Cache = tuple[Any, ...]

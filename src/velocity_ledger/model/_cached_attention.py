@@ -185,7 +185,7 @@ def attend(
     q = q.reshape(batch, heads, -1, time, size)
     seen = jnp.arange(k.shape[3]) <= (past.start + jnp.arange(time))[:, None]
     if batch == time == 1 and attention.precision == "fp32":
-        # A CPU takes the sums of one query five times as fast as its products.
+        # A CPU takes the sums of one query faster than its products.
         scores = jnp.sum(q.swapaxes(3, 4) * k[:, :, None], 3, keepdims=True)
         weights = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1)
         mixed = jnp.sum(weights.swapaxes(3, 4) * v[:, :, None], 3)

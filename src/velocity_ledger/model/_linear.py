@@ -18,8 +18,8 @@ class Linear(nnx.Linear):
     """y = x W + b, with the gradient of a tall W in the form that is quick on a CPU.
 
     The gradient of W, [inputs, outputs], is a product over all tokens. With more inputs than
-    outputs XLA's CPU products are up to 1.6 times as fast for that of the transposed map. Of a few
-    tokens, as in sampling, to transpose it would cost more than the product.
+    outputs XLA's CPU products are faster for that of the transposed map. Of a few tokens, as in
+    sampling, to transpose it would cost more than the product.
     """
 
     computed_in: Precision = "fp32"

@@ -65,7 +65,7 @@ def _for_cpu(indices: str, a: Any, b: Any) -> Any:
     """The same, where XLA's CPU has a quick product: the first array's last axis is summed over.
 
     The quick one, which uses the matrix units where there are some, takes the second array either
-    way, but refuses a first one whose rows are not contiguous and is then ten times as slow.
+    way, but refuses a first one whose rows are not contiguous: a slow one then does it.
     """
     first, second, out = _parts(indices)
     if out[-2] in second:

@@ -45,8 +45,8 @@ def measure(
 
     The windows go through the model in parts, one after the other, of no more than
     `windows_at_once` and all of one size. A Gram matrix needs all steps of a token at once, so a
-    part holds two copies of its stream a sub-update: one window at a time takes less memory than a
-    forward pass of 8, and on a CPU no more time than 8 at a time.
+    part holds two copies of its stream a sub-update: one window at a time takes the least memory.
+    `make bench BENCH="--only telemetry"` sets it beside a forward pass and all windows at once.
 
     Raises `UserError` for an empty probe batch and for `windows_at_once` below 1.
     """
