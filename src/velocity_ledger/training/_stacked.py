@@ -176,7 +176,7 @@ class _Together:
             return
         self._drain()
         for loop in group:
-            loop.clock.sharers = len(group)
+            loop.clock.shared(len(group))
             loop.compiled = len(group) in self.compiled
         self.group = group
 

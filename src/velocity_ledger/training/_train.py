@@ -227,6 +227,7 @@ class Loop:
         self.pending: collections.deque[tuple[jax.Array, int]] = collections.deque()
         self.clock = Clock()
         self.compiled = False
+        self._longest = 1  # steps that a call may take, were it not for events
         self.checkpoints: Checkpoints | None = None
         self.trackers: tuple[Tracker, ...] = ()
         self.progress: Progress = SilentProgress()
@@ -339,13 +340,16 @@ class Loop:
     def count(self) -> int:
         """How many steps the next call takes: up to the next event, and not for too long."""
         config, step = self.config, self.step
-        seconds = self.clock.seconds_a_step(self.waiting()) * self.clock.sharers
+        seconds = self.clock.pace()
         moving = self.anneal is not None and step <= self.anneal.steps
         if not self.compiled or not seconds or moving:
+            self._longest = 1
             return 1
+        # Twice the last at most: calls that were done while nobody looked seem to take no time.
+        self._longest = min(LONGEST, 2 * self._longest, max(1, int(CALL_SECONDS / seconds)))
         grid = [every - step % every for every in (config.val_every, config.checkpoint_every)]
         looks = [at - step for at in config.telemetry_steps if at > step]
-        return min(LONGEST, self.end - step, *grid, *looks, max(1, int(CALL_SECONDS / seconds)))
+        return min(self._longest, self.end - step, *grid, *looks)
 
     def starts(self, count: int) -> Int[np.ndarray, "longest batch"]:
         """Where the windows of the next steps begin."""
@@ -366,10 +370,12 @@ class Loop:
 
     def _receive(self) -> None:
         """Wait for the oldest losses that are not here yet and note them."""
-        losses, count = self.pending.popleft()
+        waited, count = self.pending.popleft()
         if self.diverged:
             return
-        for loss in np.asarray(losses)[:count]:
+        losses = np.asarray(waited)
+        self.clock.arrived(count)
+        for loss in losses[:count]:
             self.record.train_loss.append(loss)
             self._log(len(self.record.train_loss), {"train_loss": float(loss)})
             if not np.isfinite(loss):
