@@ -26,15 +26,16 @@ from velocity_ledger.training._anneal import Anneal
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._clock import Clock
 from velocity_ledger.training._config import TrainingConfig
-from velocity_ledger.training._gradient import microbatch
 from velocity_ledger.training._history import LEARNED, History, Recorder, improves, stalled
 from velocity_ledger.training._optimizer import optimizer as published_optimizer, warmup_steps
+from velocity_ledger.training._pieces import microbatch
 from velocity_ledger.training._progress import Progress, SilentProgress
 from velocity_ledger.training._signals import stop_signals
 from velocity_ledger.training._step import (
     LONGEST,
     Batching,
     all_finite,
+    copied,
     dropout_root,
     placed,
     strong,
@@ -455,7 +456,7 @@ class Loop:
 
     def _as_best(self, loss: float) -> _Best:
         # A copy: the next step takes the parameters' own memory.
-        return _Best(self.step, loss, placed(self.params))
+        return _Best(self.step, loss, copied(self.params))
 
     def _measured(self) -> dict[str, np.ndarray]:
         self.progress.busy("measuring")
