@@ -136,6 +136,29 @@ class Training:
         }
 
 
+class Host(Training):
+    """All that the host does for a call of the most steps; the device is told to take none."""
+
+    def __init__(self, shape: dict[str, Any], variant: str = "plain") -> None:
+        from velocity_ledger.training import LONGEST
+
+        super().__init__(shape, variant)
+        self.chunk = LONGEST
+
+    def run(self) -> None:
+        import jax
+
+        *given, _ = self.arguments()
+        self.params, self.state, _ = self.steps(*given, np.int32(0))
+        jax.block_until_ready(self.params)
+        self.done += self.chunk
+
+    def facts(self) -> dict[str, Any]:
+        import jax
+
+        return {"arrays": len(jax.tree.leaves((self.params, self.state)))}
+
+
 class Seeds:
     """Steps of several seeds of one variant, stacked or one after the other.
 

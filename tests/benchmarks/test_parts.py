@@ -6,7 +6,7 @@ import types
 import jax
 import pytest
 
-from benchmarks.parts import _sweep, depth, sampling, width
+from benchmarks.parts import _sweep, depth, host, sampling, width
 from benchmarks.programs import ours, ours_other
 from benchmarks.shape import Shape
 
@@ -138,3 +138,15 @@ def test_a_sweep_tells_what_failed():
     lines = width.told({"cases": cases}).splitlines()
     assert "3.00 [3.00, 3.00]" in lines[2] and "[" not in lines[3]
     assert lines[4] == "width 9, article failed: x"
+
+
+def test_the_host_s_work_is_that_of_many_steps_and_the_device_does_none():
+    program = ours.Host(dc.asdict(TINY))
+    before = jax.device_get(program.params)
+    first = program.drawn()
+    program.run()
+    assert program.done == program.chunk == len(first) and (first != program.drawn()).any()
+    pairs = zip(jax.tree.leaves(before), jax.tree.leaves(program.params), strict=True)
+    assert all((a == b).all() for a, b in pairs)
+    text = host.told({"rows": [row("plain", [[2e-5], [4e-5]]), row("ledger", [], "gone")]})
+    assert "30" in text.splitlines()[2] and "ledger failed: gone" in text

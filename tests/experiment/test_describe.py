@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import optax
 import pytest
 from flax import nnx
 
@@ -15,7 +16,15 @@ from velocity_ledger.experiment import PRESETS, _describe, describe
 from velocity_ledger.experiment._detail import learned
 from velocity_ledger.experiment._memory import kept_per_token
 from velocity_ledger.model import GPT, ModelConfig, count_parameters
-from velocity_ledger.training import LONGEST, Batching, dropout_root, optimizer, training_steps
+from velocity_ledger.training import (
+    LONGEST,
+    Batching,
+    _validation,
+    dropout_root,
+    microbatch,
+    optimizer,
+    training_steps,
+)
 
 
 def test_published_parameter_counts():
@@ -67,16 +76,25 @@ def test_depth_costs_nothing(monkeypatch):
     assert record["parameters"] > 10**10
 
 
-def test_it_is_strict_json_and_grows_with_the_batch():
-    config = PRESETS["quick"]
-    found = describe(config)
+def test_it_is_strict_json():
+    found = describe(PRESETS["quick"])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    whole = [
-        describe(dc.replace(config, training=dc.replace(config.training, batch=b, microbatch=b)))[0]
-        for b in (config.training.batch, 2 * config.training.batch)
-    ]
-    assert whole[1]["memory_bytes"] > 1.5 * whole[0]["memory_bytes"]
     assert all(d["description"] and d["memory_formula"] for d in found)
+
+
+def test_memory_grows_with_the_windows_that_are_worked_on_at_a_time(monkeypatch):
+    config = PRESETS["quick"]
+    batch = 2 * config.training.batch
+
+    def told(**own):
+        training = dc.replace(config.training, **own)
+        return describe(dc.replace(config, training=training))[0]["memory_bytes"]
+
+    assert told(batch=batch, microbatch=batch) > 1.5 * told(batch=batch, microbatch=batch // 2)
+    # A CPU's pieces stay what they are; elsewhere the batch is one.
+    assert told(batch=batch) == told(batch=2 * batch)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert told(batch=2 * batch) > 1.5 * told(batch=batch)
 
 
 @pytest.mark.parametrize("name", ["ledger", "ngpt-ledger", "hyper-connections", "denseformer"])
@@ -90,19 +108,56 @@ def test_estimated_memory_is_near_what_the_compiler_allots(name, at_a_time):
         variants=(name,),
     )
     (record,) = describe(config)
+    graphdef, params, rest = shapes(config)
+    real = allotted(graphdef, params, rest, optimizer(config.training), 16, at_a_time, 64)
+    best = 4 * record["parameters"]
+    assert 0.85 < record["memory_bytes"] / (real + best) < 1.2
+
+
+def shapes(config):
+    (name,) = config.variants
     model = nnx.eval_shape(lambda: GPT(config.model, integrators.parse(name), rngs=0))
     graphdef, params, rest = nnx.split(model, nnx.Param, ...)
-    rule = optimizer(config.training)
-    params = nnx.to_pure_dict(params)
+    return graphdef, nnx.to_pure_dict(params), rest
+
+
+def allotted(graphdef, params, rest, rule, batch, at_a_time, context):
     ids = jax.ShapeDtypeStruct((1000,), np.int32)
-    starts = jax.ShapeDtypeStruct((LONGEST, 16), np.int32)
-    step: Any = training_steps(graphdef, rule, Batching(64, 16, at_a_time))
+    starts = jax.ShapeDtypeStruct((LONGEST, batch), np.int32)
+    step: Any = training_steps(graphdef, rule, Batching(context, batch, at_a_time))
     state = jax.eval_shape(rule.init, params)
     arguments = (params, state, rest, ids, starts, dropout_root(0), np.uint32(0), np.int32(1))
-    allotted = step.lower(*arguments).compile().memory_analysis()
+    return needed(step.lower(*arguments))
+
+
+def needed(lowered):
+    found = lowered.compile().memory_analysis()
+    return found.temp_size_in_bytes + found.argument_size_in_bytes
+
+
+def test_evaluation_and_line_searches_need_no_more_than_told():
+    """At a batch of many pieces: all of it at once would be a multiple of what is told."""
+    config = PRESETS["smoke"]
+    config = dc.replace(
+        config,
+        model=dc.replace(config.model, layers=2, width=64, hidden=256, context=64),
+        training=dc.replace(config.training, batch=256),
+        variants=("ledger",),
+    )
+    (record,) = describe(config)
+    size = microbatch(None, 256, 64)
+    assert size == 16
+    graphdef, params, rest = shapes(config)
+    tokens = jax.ShapeDtypeStruct((256, 65), np.int32)
+    whole, pieces = (
+        needed(_validation._losses.lower(graphdef, params, rest, tokens, n)) for n in (256, size)
+    )
+    assert pieces < record["memory_bytes"] < whole
+    rule = optax.chain(optax.sgd(1.0), optax.scale_by_backtracking_linesearch(4, store_grad=True))
     best = 4 * record["parameters"]
-    real = allotted.temp_size_in_bytes + allotted.argument_size_in_bytes + best
-    assert 0.85 < record["memory_bytes"] / real < 1.2
+    real = allotted(graphdef, params, rest, rule, 256, size, 64) + best
+    assert real < 1.2 * record["memory_bytes"]
+    assert allotted(graphdef, params, rest, rule, 256, 256, 64) > 3 * record["memory_bytes"]
 
 
 @pytest.mark.parametrize(

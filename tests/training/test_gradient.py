@@ -12,7 +12,8 @@ from flax import nnx
 from velocity_ledger.integrators import parse
 from velocity_ledger.model import GPT, ModelConfig, rows_key
 from velocity_ledger.training import microbatch
-from velocity_ledger.training._gradient import CPU_TOKENS, loss_and_gradient, mean_loss_of
+from velocity_ledger.training._gradient import loss_and_gradient, loss_in_pieces, mean_loss_of
+from velocity_ledger.training._pieces import CPU_TOKENS
 
 SHAPE = ModelConfig(layers=2, width=16, heads=2, hidden=24, context=32, dropout=0.3, vocabulary=7)
 TOKENS = np.random.default_rng(0).integers(0, 7, (8, 33)).astype(np.int32)
@@ -39,7 +40,7 @@ def test_pieces_add_up_to_the_batch_dropout_included(variant: str, share: bool) 
     graphdef, params, rest = split(variant, config)
     whole = jax.jit(loss_and_gradient, static_argnums=(0, 5))
     wanted = whole(graphdef, params, rest, TOKENS, KEY, 8)
-    for size in (4, 1):
+    for size in (4, 3, 1):
         close(whole(graphdef, params, rest, TOKENS, KEY, size), wanted, 2e-5)
     assert float(wanted[0]) != float(whole(graphdef, params, rest, TOKENS, jax.random.key(4), 8)[0])
 
@@ -73,9 +74,27 @@ def test_bf16_follows_float32() -> None:
     assert one @ two / np.linalg.norm(one) / np.linalg.norm(two) > 0.999
 
 
+@pytest.mark.parametrize("size", [8, 4, 3])
+def test_the_loss_alone_and_its_derivative_are_those_of_both(size: int) -> None:
+    # What a line search reads, and where it is derived once more.
+    graphdef, params, rest = split("ngpt-ledger")
+    both = jax.jit(loss_and_gradient, static_argnums=(0, 5))
+    alone = jax.jit(loss_in_pieces, static_argnums=(0, 5))
+    derived = jax.jit(jax.value_and_grad(loss_in_pieces, argnums=1), static_argnums=(0, 5))
+    arguments = graphdef, params, rest, TOKENS, KEY, size
+    wanted = both(*arguments)
+    close(alone(*arguments), wanted[0], 1e-6)
+    close(derived(*arguments), wanted, 2e-5)
+
+
 def test_windows_at_a_time() -> None:
     assert microbatch(3, 12, 128) == 3
     assert microbatch(None, 64, 128) * 128 == CPU_TOKENS
     assert microbatch(None, 7, 128) == 7
-    assert microbatch(None, 11, 128) == 1
     assert microbatch(None, 64, 10 * CPU_TOKENS) == 1
+    # A divisor where there is one of good size, otherwise pieces that are nearly alike.
+    assert microbatch(None, 12, 128) == 6
+    assert [microbatch(None, n, 128) for n in (11, 13, 22, 127)] == [6, 7, 8, 8]
+    for batch in range(1, 200):
+        size = microbatch(None, batch, 128)
+        assert 1 <= size <= 8 and size > min(8, batch) / 2

@@ -9,12 +9,22 @@ import pytest
 from flax import nnx
 
 from one_step import one_step
-from training.tiny import TRACES, Tiny, assert_same, make_data
+from training.tiny import TRACES, Tiny, TinyConfig, assert_same, make_data
 from velocity_ledger.corpus import windows
-from velocity_ledger.model import fold_in_name, rows_key
-from velocity_ledger.training._step import dropout_root, placed, strong
+from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import parse
+from velocity_ledger.model import GPT, ModelConfig, fold_in_name, rows_key
+from velocity_ledger.training import (
+    LONGEST,
+    Batching,
+    TrainingConfig,
+    optimizer,
+    training_steps,
+)
+from velocity_ledger.training._step import copied, dropout_root, placed, strong
 
 ROOT = dropout_root(0)
+NO_DROPOUT = TinyConfig(dropout=0.0)
 TOKENS = windows(make_data().train, batch=4, context=8, seed=0, step=0)
 
 
@@ -126,3 +136,75 @@ def test_the_integrators_projection_follows_every_step() -> None:
     for index in range(2):
         params, state, _ = step(params, state, rest, TOKENS, ROOT, np.uint32(index))
         assert float(jnp.linalg.norm(params["gate"])) == pytest.approx(1.0, abs=1e-6)
+
+
+SMALL = ModelConfig(
+    layers=2, width=8, heads=2, hidden=8, context=8, vocabulary=7, dropout=0.2, precision="fp32"
+)
+IDS = make_data().train.astype(np.uint8)
+STARTS = np.random.default_rng(1).integers(0, len(IDS) - 8, (5, 6)).astype(np.int32)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_one_call_of_five_steps_is_five_calls_of_one(precision: Any) -> None:
+    net = GPT(dc.replace(SMALL, precision=precision), parse("ngpt-ledger"), rngs=0)
+    graphdef, drawn, rest = nnx.split(net, nnx.Param, ...)
+    rule = optimizer(TrainingConfig(), net.undecayed)
+    steps = training_steps(graphdef, rule, Batching(8, 6, 3))
+
+    def taken(counts: list[int]) -> Any:
+        params = placed(strong(nnx.to_pure_dict(drawn)))
+        state, losses, first = placed(strong(rule.init(params))), [], 0
+        for count in counts:
+            starts = np.zeros((LONGEST, 6), np.int32)
+            starts[:count] = STARTS[first : first + count]
+            given = (params, state, rest, IDS, starts, ROOT, np.uint32(first), np.int32(count))
+            params, state, found = steps(*given)
+            losses += np.asarray(found)[:count].tolist()
+            assert np.isnan(np.asarray(found)[count:]).all()
+            first += count
+        return jax.device_get((params, state)), losses
+
+    whole, losses = taken([5])
+    apart, wanted = taken([1] * 5)
+    assert losses == wanted and len(set(losses)) == 5
+    assert_same(whole, apart)
+
+
+def test_more_steps_than_a_call_takes_are_refused_before_anything_is_donated() -> None:
+    graphdef, params, rest = nnx.split(Tiny(), nnx.Param, ...)
+    params, rule = placed(strong(nnx.to_pure_dict(params))), optax.sgd(0.1)
+    steps = training_steps(graphdef, rule, Batching(8, 4, 4))
+    starts = np.zeros((LONGEST, 4), np.int32)
+    for count in (LONGEST + 1, -1):
+        with pytest.raises(UserError, match=f"from 0 to {LONGEST} steps, got {count}"):
+            steps(params, rule.init(params), rest, IDS, starts, ROOT, np.uint32(0), np.int32(count))
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(params))
+
+
+@pytest.mark.parametrize("sizes", [(8, 4, 5), (8, 4, 0), (0, 4, 4), (8, 0, 0)])
+def test_pieces_that_cannot_be_are_refused(sizes: tuple[int, int, int]) -> None:
+    with pytest.raises(UserError, match="sizes are at least 1"):
+        Batching(*sizes)
+
+
+def test_a_piece_that_does_not_divide_the_batch_is_the_same_step() -> None:
+    # A model that takes any number of windows, without a word.
+    found = []
+    for size in (4, 3):
+        graphdef, params, rest = nnx.split(Tiny(config=NO_DROPOUT), nnx.Param, ...)
+        params, rule = placed(strong(nnx.to_pure_dict(params))), optax.sgd(0.1)
+        step = one_step(graphdef, rule, size)
+        found.append(step(params, rule.init(params), rest, TOKENS, ROOT, np.uint32(0)))
+    for a, b in zip(*map(jax.tree.leaves, found), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_a_copy_outlives_the_donation_of_what_was_copied() -> None:
+    step, params, state, rest = pieces(Tiny(), optax.sgd(0.1))
+    kept, before = copied(params), jax.device_get(params)
+    for a, b in zip(jax.tree.leaves(kept), jax.tree.leaves(params), strict=True):
+        assert a.unsafe_buffer_pointer() != b.unsafe_buffer_pointer()
+        assert a.sharding == b.sharding and a.committed == b.committed
+    step(params, state, rest, TOKENS, ROOT, np.uint32(0))
+    assert_same(jax.device_get(kept), before)

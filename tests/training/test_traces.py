@@ -9,7 +9,8 @@ import pytest
 from training.tiny import CONFIG, Tiny, TinyConfig, make_data
 from velocity_ledger.integrators import ledger
 from velocity_ledger.model import GPT, ModelConfig
-from velocity_ledger.training import train
+from velocity_ledger.training import LONGEST, train
+from velocity_ledger.training._train import Loop
 
 DATA = make_data()
 # Intervals that no common number of steps divides; the run ends off all of them.
@@ -57,6 +58,23 @@ def test_a_whole_run_traces_each_program_once(make: Any, tmp_path: Any) -> None:
     train(model, DATA, BUSY, seed=1, folder=tmp_path / "cut", stop_after=11)
     train(model, DATA, BUSY, seed=1, folder=tmp_path / "cut", resume=True)
     assert traces == ONCE
+
+
+def test_quick_steps_go_several_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    took = Loop.took
+
+    def seen(self: Any, params: Any, state: Any, losses: Any, count: int) -> None:
+        counts.append(count)
+        took(self, params, state, losses, count)
+
+    monkeypatch.setattr(Loop, "took", seen)
+    quick = dc.replace(CONFIG, steps=150, val_every=150, checkpoint_every=150, telemetry_at=())
+    model, traces = tiny()
+    run = train(model, DATA, quick, seed=0)
+    assert sum(counts) == 150 == len(run.history.train_loss)
+    assert len(counts) < 75 and max(counts) <= LONGEST
+    assert traces == {"step": 1, "evaluation": 1}
 
 
 def test_the_count_can_tell() -> None:

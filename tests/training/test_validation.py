@@ -1,4 +1,5 @@
 import dataclasses as dc
+from typing import Any
 
 import jax
 import numpy as np
@@ -8,6 +9,8 @@ from hypothesis import given, settings, strategies as st
 from training.tiny import CONFIG, Tiny, make_data
 from velocity_ledger.corpus import windows
 from velocity_ledger.errors import UserError
+from velocity_ledger.integrators import parse
+from velocity_ledger.model import GPT, ModelConfig
 from velocity_ledger.training import TrainingConfig, evaluate, validation_batches
 from velocity_ledger.training._validation import FIRST_SEED
 
@@ -90,3 +93,27 @@ def test_evaluate_with_other_parameters() -> None:
 def test_too_short_a_split_is_refused(config: TrainingConfig, length: int) -> None:
     with pytest.raises(UserError, match=f"holds {length} tokens"):
         validation_batches(VAL[:length], config, 8)
+
+
+@pytest.mark.parametrize("variant", ["plain", "ngpt-ledger"])
+@pytest.mark.parametrize("size", [4, 3, 1])
+def test_pieces_change_nothing_but_memory(variant: str, size: int) -> None:
+    config = ModelConfig(layers=2, width=16, heads=2, hidden=24, context=32, vocabulary=7)
+    model = GPT(config, parse(variant), rngs=0)
+    batches = validation_batches(VAL, dc.replace(CONFIG, batch=8, microbatch=size), 32)
+    assert batches.at_a_time == size
+    whole = evaluate(model, dc.replace(batches, at_a_time=None))
+    assert evaluate(model, batches) == pytest.approx(whole, abs=1e-7)
+
+
+def test_at_most_a_piece_is_worked_on_at_a_time() -> None:
+    seen = []
+
+    class Counting(Tiny):
+        def __call__(self, tokens: Any, **keywords: Any) -> Any:
+            seen.append(tokens.shape[0])
+            return super().__call__(tokens, **keywords)
+
+    config = dc.replace(CONFIG, batch=8, microbatch=3)
+    evaluate(Counting(), validation_batches(VAL, config, 8))
+    assert seen == [3, 2]

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from velocity_ledger.training._anneal import SHAPES as SHAPES, Anneal as Anneal
     from velocity_ledger.training._checkpoint import Checkpoints as Checkpoints
     from velocity_ledger.training._config import TrainingConfig as TrainingConfig
-    from velocity_ledger.training._gradient import microbatch as microbatch
     from velocity_ledger.training._history import LEARNED as LEARNED, History as History
     from velocity_ledger.training._optimizer import (
         optimizer as optimizer,
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
         swept_optimizer as swept_optimizer,
         warmup_steps as warmup_steps,
     )
+    from velocity_ledger.training._pieces import microbatch as microbatch
     from velocity_ledger.training._progress import (
         Progress as Progress,
         RichProgress as RichProgress,
@@ -74,7 +74,7 @@ __getattr__, __dir__, __all__ = lazy(
         "WandbTracker": "_trackers",
         "dropout_root": "_step",
         "evaluate": "_validation",
-        "microbatch": "_gradient",
+        "microbatch": "_pieces",
         "optimizer": "_optimizer",
         "schedule": "_optimizer",
         "stop_signals": "_signals",

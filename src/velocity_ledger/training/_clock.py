@@ -1,5 +1,6 @@
 """Time spent on training steps, apart from compilation and everything else."""
 
+import collections
 import contextlib
 import dataclasses as dc
 import time
@@ -20,6 +21,9 @@ class Clock:
     """Runs that go on together; it changes only while nothing goes on."""
     _since: float | None = None
     _dispatched: int = 0
+    _last: float = 0.0
+    """When the steps that were done last were, or stepping began."""
+    _paces: collections.deque[float] = dc.field(default_factory=lambda: collections.deque(maxlen=2))
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
@@ -39,7 +43,26 @@ class Clock:
     def begin(self) -> None:
         """Stepping begins, if it was not going on."""
         if self._since is None:
-            self._since = time.perf_counter()
+            self._since = self._last = time.perf_counter()
+
+    def shared(self, sharers: int) -> None:
+        """So many runs go on together from here: what a step took is no longer what it takes."""
+        if sharers != self.sharers:
+            self._paces.clear()
+        self.sharers = sharers
+
+    def arrived(self, count: int) -> None:
+        """So many steps, handed over in one call, are done."""
+        now = time.perf_counter()
+        self._paces.append((now - self._last) / count)
+        self._last = now
+
+    def pace(self) -> float:
+        """Seconds of a step of all sharers, in the slower of this process's last two calls.
+
+        0 before the first: what a step took in another process says nothing of this one.
+        """
+        return max(self._paces, default=0.0)
 
     def rest(self) -> None:
         """The device has done all steps, and something else begins."""

@@ -15,8 +15,9 @@ class TrainingConfig:
     batch: int = 64
     """Windows a step."""
     microbatch: int | None = None
-    """Windows whose gradient is taken at a time, a divisor of the batch; None: what suits the
-    device. It changes speed and memory and the rounding of sums, nothing else."""
+    """Windows that are worked on at a time, the last piece shorter where it does not divide the
+    batch; None: what suits the device. It changes speed, memory and the rounding of sums, nothing
+    else."""
     peak_rate: float = 1e-3
     """Learning rate after warm-up."""
     final_rate: float = 1e-4
@@ -55,9 +56,10 @@ class TrainingConfig:
         for name in positive:
             if getattr(self, name) < 1:
                 raise UserError(f"training {name} must be at least 1, got {getattr(self, name)}")
-        if self.microbatch is not None and (self.microbatch < 1 or self.batch % self.microbatch):
+        if self.microbatch is not None and not 1 <= self.microbatch <= self.batch:
             raise UserError(
-                f"training microbatch must divide the batch of {self.batch}, got {self.microbatch}"
+                f"training microbatch must be from 1 to the batch of {self.batch}, "
+                f"got {self.microbatch}"
             )
         for name in ("warmup", "val_batches", "weight_decay", "final_rate", "probe_seed"):
             if getattr(self, name) < 0:

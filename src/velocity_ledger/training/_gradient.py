@@ -1,5 +1,6 @@
 """The gradient of a batch, taken a few windows at a time."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -9,23 +10,6 @@ from jaxtyping import Array, Float, Int
 
 from velocity_ledger.model import rows_key
 from velocity_ledger.training._validation import token_losses
-
-CPU_TOKENS = 1024
-"""What a CPU's cache holds of a small model's activations is about that of so many tokens."""
-
-
-def microbatch(asked: int | None, batch: int, context: int) -> int:
-    """Windows whose gradients are taken at a time: as asked, or what suits the backend.
-
-    None means the whole batch, but on a CPU the largest divisor of the batch of at most
-    `CPU_TOKENS` tokens: activations then stay in the cache, and their memory is reused.
-    """
-    if asked is not None:
-        return asked
-    if jax.default_backend() != "cpu":
-        return batch
-    fits = [n for n in range(1, batch + 1) if batch % n == 0 and n * context <= CPU_TOKENS]
-    return max(fits, default=1)
 
 
 def mean_loss_of(graphdef: Any, params: Any, rest: Any, tokens: Any, key: Any) -> Float[Array, ""]:
@@ -45,21 +29,53 @@ def loss_and_gradient(
     """Return the mean loss of a batch and its gradient, `at_a_time` windows after another.
 
     Dropout draws the same bits for a window whatever its piece (`rows_key`), so the pieces change
-    the order of sums, nothing else. `at_a_time` divides the batch.
+    the order of sums, nothing else. Where `at_a_time` does not divide the batch, the last piece is
+    shorter and counts less.
     """
-    batch = tokens.shape[0]
     of = jax.value_and_grad(lambda p, part, k: mean_loss_of(graphdef, p, rest, part, k))
+    nothing = jnp.zeros((), _wide(params)), jax.tree.map(jnp.zeros_like, params)
+    return _mean(lambda part, k: of(params, part, k), nothing, tokens, key, at_a_time)
+
+
+def loss_in_pieces(
+    graphdef: Any,
+    params: Any,
+    rest: Any,
+    tokens: Int[Array, "batch window"],
+    key: jax.Array,
+    at_a_time: int,
+) -> Float[Array, ""]:
+    """Return the loss of `loss_and_gradient` alone, to be differentiated in as little memory."""
+
+    def of(part: Any, k: Any) -> jax.Array:
+        return mean_loss_of(graphdef, params, rest, part, k)
+
+    # Nothing inside a piece is kept for the derivative: it is computed anew, piece by piece.
+    once = of if at_a_time == tokens.shape[0] else jax.checkpoint(of)
+    return _mean(once, jnp.zeros((), _wide(params)), tokens, key, at_a_time)
+
+
+def _wide(params: Any) -> Any:
+    return jnp.result_type(jnp.float32, *jax.tree.leaves(params))
+
+
+def _mean(
+    of: Callable[[Any, Any], Any], nothing: Any, tokens: Any, key: Any, at_a_time: int
+) -> Any:
+    """The mean over windows of `of`, which gives the mean over its own, in a tree of arrays."""
+    batch = tokens.shape[0]
     if at_a_time == batch:
-        return of(params, tokens, rows_key(key, 0))
-    pieces = batch // at_a_time
+        return of(tokens, rows_key(key, 0))
+    pieces, left = divmod(batch, at_a_time)
 
     def add(total: Any, piece: Any) -> tuple[Any, None]:
         row, part = piece
-        return jax.tree.map(jnp.add, total, of(params, part, rows_key(key, row))), None
+        return jax.tree.map(jnp.add, total, of(part, rows_key(key, row))), None
 
     rows = jnp.arange(pieces, dtype=jnp.uint32) * at_a_time
-    parts = tokens.reshape(pieces, at_a_time, -1)
-    wide = jnp.result_type(jnp.float32, *jax.tree.leaves(params))
-    nothing = jnp.zeros((), wide), jax.tree.map(jnp.zeros_like, params)
+    parts = tokens[: batch - left].reshape(pieces, at_a_time, -1)
     total, _ = jax.lax.scan(add, nothing, (rows, parts))
-    return jax.tree.map(lambda leaf: leaf / pieces, total)
+    if not left:
+        return jax.tree.map(lambda leaf: leaf / pieces, total)
+    last = of(tokens[batch - left :], rows_key(key, batch - left))
+    return jax.tree.map(lambda a, b: (at_a_time * a + left * b) / batch, total, last)

@@ -15,8 +15,8 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.training._anneal import Anneal
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._config import TrainingConfig
-from velocity_ledger.training._gradient import microbatch
 from velocity_ledger.training._optimizer import optimizer as published_optimizer
+from velocity_ledger.training._pieces import microbatch
 from velocity_ledger.training._progress import Progress, SilentProgress
 from velocity_ledger.training._signals import stop_signals
 from velocity_ledger.training._step import Batching, training_steps
@@ -176,7 +176,7 @@ class _Together:
             return
         self._drain()
         for loop in group:
-            loop.clock.sharers = len(group)
+            loop.clock.shared(len(group))
             loop.compiled = len(group) in self.compiled
         self.group = group
 

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from velocity_ledger.model import fold_in_name, rows_key
-from velocity_ledger.training._gradient import loss_and_gradient, mean_loss_of
+from velocity_ledger.errors import UserError
+from velocity_ledger.model import fold_in_name
+from velocity_ledger.training._gradient import loss_and_gradient, loss_in_pieces
 
 
 def dropout_root(seed: int) -> jax.Array:
@@ -44,6 +45,12 @@ def placed(tree: Any) -> Any:
 
 
 @jax.jit
+def copied(tree: Any) -> Any:
+    """`placed` for leaves that have their place, in one program."""
+    return jax.tree.map(jnp.copy, tree)
+
+
+@jax.jit
 def all_finite(tree: Any) -> jax.Array:
     """Whether no floating leaf holds a NaN or an infinity."""
     floating = [x for x in jax.tree.leaves(tree) if jnp.issubdtype(x.dtype, jnp.inexact)]
@@ -56,11 +63,48 @@ LONGEST = 64
 
 @dc.dataclass(frozen=True)
 class Batching:
-    """How batches are made: windows of context + 1 tokens, so many, worked on so many at a time."""
+    """How batches are made: windows of context + 1 tokens, so many, worked on so many at a time.
+
+    The last piece is shorter where `at_a_time` does not divide the batch. Raises `UserError` for
+    sizes below 1 and pieces larger than the batch.
+    """
 
     context: int
     batch: int
     at_a_time: int
+
+    def __post_init__(self) -> None:
+        if self.context < 1 or not 1 <= self.at_a_time <= self.batch:
+            raise UserError(
+                f"a batch of {self.batch} windows of {self.context} tokens, {self.at_a_time} at a "
+                "time: sizes are at least 1, and a piece is no larger than the batch"
+            )
+
+
+@dc.dataclass(frozen=True)
+class Steps:
+    """A compiled loop over steps, called as `training_steps` says."""
+
+    compiled: Any
+
+    def __call__(
+        self,
+        params: Any,
+        state: Any,
+        rest: Any,
+        ids: Any,
+        starts: Any,
+        root: Any,
+        first: Any,
+        count: Any,
+    ) -> tuple[Any, Any, Any]:
+        if not 0 <= int(count) <= LONGEST:
+            raise UserError(f"one call takes from 0 to {LONGEST} steps, got {count}")
+        return self.compiled(params, state, rest, ids, starts, root, first, count)
+
+    def lower(self, *arguments: Any) -> Any:
+        """What `jax.jit` gives to be compiled without being run."""
+        return self.compiled.lower(*arguments)
 
 
 def training_steps(
@@ -69,7 +113,7 @@ def training_steps(
     batching: Batching,
     *,
     stacked: bool = False,
-) -> Callable[..., tuple[Any, Any, Any]]:
+) -> Steps:
     """The compiled loop over steps, of every model of this structure under this optimizer.
 
     Optimizers that share their `update`, and differ in their initial state alone, share it.
@@ -79,7 +123,8 @@ def training_steps(
     before each update, [LONGEST], of which the first `count` hold. Windows are cut on the device
     out of `ids`, the resident training split, at `starts` [LONGEST, batch]. `params` and `state`
     are donated. The dropout key of a step is `root` with the number of updates before it, `first`
-    for the first, folded in. How many steps a call takes changes no bit of the result.
+    for the first, folded in. How many steps a call takes changes no bit of the result. More than
+    `LONGEST` raise `UserError`, before anything is donated.
 
     With `stacked` it is the loop of several seeds at once: `params`, `state`, `root` and all that
     is returned are tuples with an entry a seed, `starts` is [seeds, LONGEST, batch]. Windows and
@@ -87,7 +132,7 @@ def training_steps(
     """
     # Line searches and plateau rules read the loss; others ignore it.
     reads_loss = isinstance(optimizer, optax.GradientTransformationExtraArgs)
-    return _compiled(graphdef, optimizer.update, reads_loss, batching, stacked)
+    return Steps(_compiled(graphdef, optimizer.update, reads_loss, batching, stacked))
 
 
 @functools.lru_cache(maxsize=16)
@@ -99,7 +144,7 @@ def _compiled(
         loss, gradient = loss_and_gradient(graphdef, params, rest, tokens, key, batching.at_a_time)
 
         def objective(trial: Any) -> jax.Array:
-            return mean_loss_of(graphdef, trial, rest, tokens, rows_key(key, 0))
+            return loss_in_pieces(graphdef, trial, rest, tokens, key, batching.at_a_time)
 
         extra = {"value": loss, "grad": gradient, "value_fn": objective} if reads_loss else {}
         updates, state = update(gradient, state, params, **extra)

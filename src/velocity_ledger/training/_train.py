@@ -26,15 +26,16 @@ from velocity_ledger.training._anneal import Anneal
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._clock import Clock
 from velocity_ledger.training._config import TrainingConfig
-from velocity_ledger.training._gradient import microbatch
 from velocity_ledger.training._history import LEARNED, History, Recorder, improves, stalled
 from velocity_ledger.training._optimizer import optimizer as published_optimizer, warmup_steps
+from velocity_ledger.training._pieces import microbatch
 from velocity_ledger.training._progress import Progress, SilentProgress
 from velocity_ledger.training._signals import stop_signals
 from velocity_ledger.training._step import (
     LONGEST,
     Batching,
     all_finite,
+    copied,
     dropout_root,
     placed,
     strong,
@@ -227,6 +228,7 @@ class Loop:
         self.pending: collections.deque[tuple[jax.Array, int]] = collections.deque()
         self.clock = Clock()
         self.compiled = False
+        self._longest = 1  # steps that a call may take, were it not for events
         self.checkpoints: Checkpoints | None = None
         self.trackers: tuple[Tracker, ...] = ()
         self.progress: Progress = SilentProgress()
@@ -339,13 +341,16 @@ class Loop:
     def count(self) -> int:
         """How many steps the next call takes: up to the next event, and not for too long."""
         config, step = self.config, self.step
-        seconds = self.clock.seconds_a_step(self.waiting()) * self.clock.sharers
+        seconds = self.clock.pace()
         moving = self.anneal is not None and step <= self.anneal.steps
         if not self.compiled or not seconds or moving:
+            self._longest = 1
             return 1
+        # Twice the last at most: calls that were done while nobody looked seem to take no time.
+        self._longest = min(LONGEST, 2 * self._longest, max(1, int(CALL_SECONDS / seconds)))
         grid = [every - step % every for every in (config.val_every, config.checkpoint_every)]
         looks = [at - step for at in config.telemetry_steps if at > step]
-        return min(LONGEST, self.end - step, *grid, *looks, max(1, int(CALL_SECONDS / seconds)))
+        return min(self._longest, self.end - step, *grid, *looks)
 
     def starts(self, count: int) -> Int[np.ndarray, "longest batch"]:
         """Where the windows of the next steps begin."""
@@ -366,10 +371,12 @@ class Loop:
 
     def _receive(self) -> None:
         """Wait for the oldest losses that are not here yet and note them."""
-        losses, count = self.pending.popleft()
+        waited, count = self.pending.popleft()
         if self.diverged:
             return
-        for loss in np.asarray(losses)[:count]:
+        losses = np.asarray(waited)
+        self.clock.arrived(count)
+        for loss in losses[:count]:
             self.record.train_loss.append(loss)
             self._log(len(self.record.train_loss), {"train_loss": float(loss)})
             if not np.isfinite(loss):
@@ -449,7 +456,7 @@ class Loop:
 
     def _as_best(self, loss: float) -> _Best:
         # A copy: the next step takes the parameters' own memory.
-        return _Best(self.step, loss, placed(self.params))
+        return _Best(self.step, loss, copied(self.params))
 
     def _measured(self) -> dict[str, np.ndarray]:
         self.progress.busy("measuring")

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 from velocity_ledger.corpus import windows
 from velocity_ledger.errors import UserError
 from velocity_ledger.training._config import TrainingConfig
+from velocity_ledger.training._pieces import mapped, microbatch
 
 FIRST_SEED = 900_001
 """Seed of the first fixed batch, batch i has FIRST_SEED + i: never the training seed."""
@@ -24,10 +25,12 @@ class ValidationBatches:
     """Batches of one shape, and which of their predictions count.
 
     A window of context + 1 tokens holds `context` predictions: token t + 1 from tokens up to t.
+    Of a batch `at_a_time` windows are worked on at a time, None for all.
     """
 
     tokens: Int[np.ndarray, "batches batch window"]
     counted: Bool[np.ndarray, "batches batch context"]
+    at_a_time: int | None = None
 
     @property
     def predictions(self) -> int:
@@ -42,6 +45,8 @@ def validation_batches(
 
     The whole split is cut into windows that do not overlap, so every token but the first is
     predicted once; the last window and the last batch are filled up and masked.
+
+    They are worked on in pieces of as many windows as training takes at a time.
 
     Raises `UserError` where the split is too short.
     """
@@ -58,7 +63,8 @@ def validation_batches(
             for seed in seeds
         ]
         tokens = np.stack(drawn).astype(np.int32)
-        return ValidationBatches(tokens, np.ones((*tokens.shape[:2], context), bool))
+        size = microbatch(config.microbatch, config.batch, context)
+        return ValidationBatches(tokens, np.ones((*tokens.shape[:2], context), bool), size)
     predictions = len(val_ids) - 1
     count = -(-predictions // context)
     batch = min(config.batch, count)
@@ -70,7 +76,9 @@ def validation_batches(
     tokens = padded[starts[:, None] + np.arange(context + 1)]
     counted = np.arange(total) < predictions
     return ValidationBatches(
-        tokens.reshape(batches, batch, context + 1), counted.reshape(batches, batch, context)
+        tokens.reshape(batches, batch, context + 1),
+        counted.reshape(batches, batch, context),
+        microbatch(config.microbatch, batch, context),
     )
 
 
@@ -82,17 +90,23 @@ def token_losses(
     return optax.softmax_cross_entropy_with_integer_labels(logits.astype(wide), targets)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jax.jit, static_argnums=(0, 4))
 def _losses(
-    graphdef: Any, params: Any, rest: Any, tokens: Int[Array, "batch window"]
+    graphdef: Any, params: Any, rest: Any, tokens: Int[Array, "batch window"], at_a_time: int
 ) -> Float[Array, "batch context"]:
-    model: Any = nnx.merge(graphdef, params, rest)
-    return token_losses(model(tokens[:, :-1]), tokens[:, 1:])
+    def of(part: Any) -> jax.Array:
+        model: Any = nnx.merge(graphdef, params, rest)
+        return token_losses(model(part[:, :-1]), part[:, 1:])
+
+    return mapped(of, tokens, at_a_time)
 
 
 def mean_loss(graphdef: Any, params: Any, rest: Any, batches: ValidationBatches) -> float:
     """`evaluate` for a model already split into structure, parameters and the rest."""
-    pending = [_losses(graphdef, params, rest, jnp.asarray(tokens)) for tokens in batches.tokens]
+    size = batches.at_a_time or batches.tokens.shape[1]
+    pending = [
+        _losses(graphdef, params, rest, jnp.asarray(tokens), size) for tokens in batches.tokens
+    ]
     total = sum(
         float(np.sum(np.asarray(losses), where=counted, dtype=np.float64))
         for losses, counted in zip(pending, batches.counted, strict=True)
