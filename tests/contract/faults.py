@@ -335,6 +335,26 @@ class ReusesTheKey(Integrator):
         return told(stream, f, state, f)
 
 
+class NoiseForAllRows(Integrator):
+    """What it draws has no axis of the batch: another one in each piece of a batch."""
+
+    def step(self, field, stream, state, ctx):
+        f = field(stream)
+        step = f if ctx.key is None else f + jax.random.normal(ctx.key, f.shape[-1:], f.dtype)
+        return told(stream, step, state, f)
+
+
+class NoiseOfTwoStreams(Integrator):
+    """Of what it draws the batch is the second axis."""
+
+    def step(self, field, stream, state, ctx):
+        f = field(stream)
+        if ctx.key is None:
+            return told(stream, f, state, f)
+        step = f + jax.random.normal(ctx.key, (2, *f.shape), f.dtype).mean(0)
+        return told(stream, step, state, f)
+
+
 class _NoRetraction(Sphere):
     def move(self, x, step):
         return x + step, step

@@ -54,6 +54,8 @@ FAULTS = (
     Fault("MeanOfThePast", ("tokens_are_apart",)),
     Fault("ReadsAhead", ("no_token_sees_the_next",)),
     Fault("ReusesTheKey", ("draws_are_fresh",)),
+    Fault("NoiseForAllRows", ("pieces_are_the_batch",)),
+    Fault("NoiseOfTwoStreams", ("pieces_are_the_batch",)),
     Fault("geometry_not_applied", ("stays_in_its_space",)),
     Fault("WrongReduction", ("reduces_as_declared",)),
     Fault("wrong_order", ("has_its_order",)),

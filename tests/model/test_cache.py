@@ -13,7 +13,8 @@ from flax import nnx
 import velocity_ledger as vl
 from model.test_blocks import CASES, DEEP, noisy
 from velocity_ledger.integrators import Field, Splitting
-from velocity_ledger.model import GPT, ModelConfig, generate
+from velocity_ledger.model import GPT, ModelConfig, _cache, generate
+from velocity_ledger.model._apart import tokens_apart
 from velocity_ledger.model._cache import chunk_of, empty_cache, extend
 
 TINY = ModelConfig(layers=1, width=8, heads=4, hidden=4, context=5, vocabulary=7)
@@ -182,6 +183,25 @@ class ReadsBack(Own):
         return jnp.cumsum(field(x), -2)
 
 
+class ReadsBackInSilence(ReadsBack):
+    """It looks at the tokens before, and does not say so."""
+
+    tokens_apart: ClassVar[bool] = True
+
+
+class LearnsToReadBack(Own):
+    """It learns how much it looks at the token before: not at all, at first."""
+
+    def parameters(self, width):
+        return {"back": vl.Parameter((width,), 0.0)}
+
+    def step(self, field, stream, state, ctx):
+        f = field(stream)
+        before = jnp.pad(f, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+        step = f + ctx.parameters["back"] * before
+        return stream + step, state, vl.Info(f, step, step)
+
+
 class PerContext(Own):
     """It learns one number a place of the window in a way that is no table."""
 
@@ -200,10 +220,21 @@ def test_what_cannot_be_kept_is_not(kind, scan):
     assert empty_cache(made(kind(), scan=scan), 2) is None
 
 
-@pytest.mark.parametrize("kind", [pytest.param(Looped, marks=pytest.mark.slow), ReadsBack])
-def test_without_a_cache_every_token_is_drawn_from_the_whole_window(kind):
+# Whether anything looks from token to token is found out, whatever it says.
+LOOKING = [
+    (ReadsBack, False),
+    (ReadsBackInSilence, False),
+    (ReadsBackInSilence, True),
+    (LearnsToReadBack, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "scan"), [pytest.param(Looped, False, marks=pytest.mark.slow), *LOOKING]
+)
+def test_without_a_cache_every_token_is_drawn_from_the_whole_window(kind, scan):
     """Below the context and, both ways, past it."""
-    net = made(kind())
+    net = made(kind(), scan=scan)
     forward = jax.jit(lambda ids: net(ids))
     for past, half in (("exact", 5), ("refill", 2)):
         drawn = generate(net, ids_of(TINY, 2)[:, :3], length=9, temperature=0.0, past=past)
@@ -214,3 +245,30 @@ def test_without_a_cache_every_token_is_drawn_from_the_whole_window(kind):
             logits = forward(padded)[:, window.shape[1] - 1]
             np.testing.assert_array_equal(token, logits.argmax(-1))
             window = np.concatenate([window, token[:, None]], 1)
+
+
+@pytest.mark.parametrize("scan", [False, True], ids=["unrolled", "scanned"])
+def test_whether_tokens_are_apart_is_found_out(scan):
+    """With what was learned at hand, not as it once was."""
+    kinds = {Own: True, Looped: True, ReadsBackInSilence: False, LearnsToReadBack: False}
+    for kind, apart in kinds.items():
+        assert tokens_apart(*nnx.split(made(kind(), scan=scan, layers=2))) == apart, kind
+    net = GPT(dc.replace(TINY, scan=scan), LearnsToReadBack(), rngs=0)
+    assert tokens_apart(*nnx.split(net))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_every_integrator_tokens_are_apart(name):
+    assert tokens_apart(*nnx.split(made(name, context=21)))
+
+
+def test_elsewhere_than_on_a_cpu_a_prompt_is_read_at_once(monkeypatch):
+    net = made("plain", context=21)
+    start = ids_of(net.config, 3)[:, :18]
+    expected = generate(net, start[:2], length=3)
+    monkeypatch.setattr(_cache, "platform", lambda: "gpu")
+    assert chunk_of(net) == 21
+    shapes = {leaf.shape for leaf in jax.tree.leaves(empty_cache(net, 2))}
+    assert shapes == {(2, 4, 2, 21), (2, 4, 21, 2)}
+    # Another number of rows, so that it is another program.
+    np.testing.assert_array_equal(generate(net, start, length=3)[:2], expected)

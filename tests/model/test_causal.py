@@ -1,10 +1,13 @@
 """Causal attention of heads against the formula, written out."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from velocity_ledger.model import _causal
 from velocity_ledger.model._causal import causal, fits_cudnn, fused
 
 
@@ -53,6 +56,33 @@ def test_the_fused_program_is_asked_for_the_same() -> None:
     q, k, v = (jnp.asarray(x, jnp.float32) for x in rng.normal(size=(3, 2, 3, 32, 8)))
     found = fused(*(x.swapaxes(1, 2) for x in (q, k, v)), implementation="xla").swapaxes(1, 2)
     np.testing.assert_allclose(found, causal(q, k, v), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("platform", "capability", "size", "fits"),
+    [
+        ("cpu", None, 64, False),
+        ("tpu", None, 64, False),
+        ("gpu", None, 64, False),
+        ("gpu", "gfx90a", 64, False),
+        ("gpu", "7.5", 64, False),
+        ("gpu", "8.0", 64, True),
+        ("gpu", "8.9", 128, True),
+        ("gpu", "8.9", 136, False),
+        ("gpu", "9.0", 256, True),
+        ("gpu", "10.0", 256, True),
+        ("gpu", "12.1", 264, False),
+        ("gpu", "9.0", 60, False),
+    ],
+)
+def test_what_cudnn_takes(
+    monkeypatch: pytest.MonkeyPatch, platform: str, capability: str | None, size: int, fits: bool
+) -> None:
+    card = SimpleNamespace(platform=platform, compute_capability=capability)
+    monkeypatch.setattr(_causal, "device", lambda: card)
+    q = jnp.ones((1, 1, 32, size))
+    assert fits_cudnn(q, "bf16") == fits
+    assert not fits_cudnn(q, "fp32") and not fits_cudnn(q, "tf32")
 
 
 def test_on_a_cpu_nothing_is_fused() -> None:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from velocity_ledger.model import _device
 from velocity_ledger.model._product import product
 
 FORMS = {
@@ -78,3 +79,47 @@ def test_fp32_can_be_differentiated_forwards_and_twice() -> None:
     np.testing.assert_allclose(value, tangent, rtol=1e-5)
     hessian = jax.hessian(lambda a: jnp.sum(product(indices, a, b, "fp32") ** 2))(a[:1])
     assert np.isfinite(np.asarray(hessian)).all()
+
+
+def test_bf16_keeps_the_wider_float_type() -> None:
+    with jax.enable_x64(True):
+        a, b = jnp.ones((2, 3), jnp.float64), jnp.ones((3, 2), jnp.float32)
+        y, back = jax.vjp(lambda a, b: product("ti,io->to", a, b, "bf16"), a, b)
+        gradients = back(y)
+    assert y.dtype == np.float64
+    assert [g.dtype for g in gradients] == [np.float64, np.float32]
+
+
+def test_bf16_has_no_forward_derivative_and_jax_says_so() -> None:
+    a = jnp.ones((3, 3))
+    with pytest.raises(TypeError, match="forward-mode"):
+        jax.jvp(lambda a: product("ti,io->to", a, a, "bf16"), (a,), (a,))
+
+
+class Fake:
+    """A device by its kind alone."""
+
+    def __init__(self, platform: str, compute_capability: str = "") -> None:
+        self.platform, self.compute_capability = platform, compute_capability
+
+
+@pytest.mark.parametrize(
+    ("platform", "precision"),
+    [("cpu", "HIGHEST"), ("tpu", "HIGHEST"), ("gpu", "DEFAULT")],
+)
+def test_tf32_rounds_on_gpus_alone(
+    monkeypatch: pytest.MonkeyPatch, platform: str, precision: str
+) -> None:
+    monkeypatch.setattr(_device, "device", lambda: Fake(platform))
+    a = jnp.ones((3, 3))
+    (dot,) = jax.make_jaxpr(lambda a: product("ti,io->to", a, a, "tf32"))(a).eqns
+    assert {p.name for p in dot.params["precision"] or (jax.lax.Precision.DEFAULT,)} == {precision}
+
+
+def test_a_program_is_for_the_device_that_jax_was_told() -> None:
+    (first,) = jax.devices("cpu")[:1]
+    for chosen in (None, first, "cpu"):
+        with jax.default_device(chosen):
+            assert _device.device() == first and _device.platform() == "cpu"
+    with jax.default_device(first):
+        assert _device.device() is first

@@ -10,6 +10,7 @@ from velocity_ledger.contract import (
     _memory,
     _parts,
     _path,
+    _pieces,
     _program,
 )
 from velocity_ledger.contract._finding import Broken, Finding, NotDeclared
@@ -38,6 +39,7 @@ CHECKS: tuple[Check, ...] = (
     _apart.samples_are_apart,
     _apart.tokens_are_apart,
     _apart.draws_are_fresh,
+    _pieces.pieces_are_the_batch,
     _claims.stays_in_its_space,
     _claims.can_be_undone,
     _claims.reduces_as_declared,

@@ -10,11 +10,13 @@ from jaxtyping import Array, Float, Int
 
 from velocity_ledger.integrators import Parameter
 from velocity_ledger.model._cached_attention import Asking, Past, Writing
+from velocity_ledger.model._device import platform
 
 if TYPE_CHECKING:
     from velocity_ledger.model._gpt import GPT
 
-# To read several at once costs a CPU little more than to read one.
+# To read several at once costs a CPU little more than to read one; elsewhere a pass costs the same
+# whatever it reads.
 _CHUNK = 16
 
 Cache = tuple[Any, ...]
@@ -51,7 +53,8 @@ class Extension:
 
 def chunk_of(model: "GPT") -> int:
     """Return how many tokens of a prompt are read at once."""
-    return min(_CHUNK, model.config.context)
+    context = model.config.context
+    return min(_CHUNK, context) if platform() == "cpu" else context
 
 
 def empty_cache(model: "GPT", batch: int) -> Cache | None:

@@ -1,5 +1,6 @@
 """Causal attention of heads: what each position reads of itself and of those before it."""
 
+import re
 from typing import Any, Literal
 
 import jax
@@ -8,23 +9,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from velocity_ledger.model._config import Precision
+from velocity_ledger.model._device import device
 from velocity_ledger.model._dropout import select
 from velocity_ledger.model._product import product
 
 _PARTS, _LEAST = 2, 32
-_AMPERE_AND_LATER = (
-    "A100",
-    "A10",
-    "A30",
-    "A40",
-    "L4",
-    "L40",
-    "H100",
-    "H200",
-    "GH200",
-    "B100",
-    "B200",
-)
+# What `jax.nn.dot_product_attention` takes, by compute capability: Ampere, Hopper.
+_LARGEST_HEAD = {(8, 0): 128, (9, 0): 256}
 
 
 def causal(
@@ -61,10 +52,14 @@ def causal(
 
 def fits_cudnn(q: Float[Array, "batch heads time size"], precision: Precision) -> bool:
     """Whether cuDNN's fused attention does it: in 16 bits, without dropout, on NVIDIA GPUs."""
-    if precision != "bf16" or jax.default_backend() != "gpu" or q.shape[-1] % 8:
+    card = device()
+    if precision != "bf16" or card.platform != "gpu":
         return False
-    kind = jax.devices()[0].device_kind
-    return q.shape[-1] <= 128 and any(name in kind for name in _AMPERE_AND_LATER)
+    # Other makers' cards tell no such number.
+    told = re.fullmatch(r"(\d+)\.(\d+)", str(getattr(card, "compute_capability", "")))
+    able = (int(told[1]), int(told[2])) if told else (0, 0)
+    largest = max((size for least, size in _LARGEST_HEAD.items() if able >= least), default=0)
+    return q.shape[-1] % 8 == 0 and q.shape[-1] <= largest
 
 
 def _cudnn(q: Any, k: Any, v: Any) -> Any:

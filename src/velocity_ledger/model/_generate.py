@@ -11,6 +11,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Int, Int32
 
 from velocity_ledger.errors import UserError
+from velocity_ledger.model._apart import tokens_apart
 from velocity_ledger.model._cache import chunk_of, empty_cache, extend
 from velocity_ledger.model._gpt import GPT
 
@@ -37,9 +38,9 @@ def generate(
     attention, 2 x (heads of keys and values) x (size of a head) numbers a token. A velocity, or
     whatever else an integrator remembers, has no place there: its state starts anew at every token,
     and what it is at some depth is made of this token's own column alone. Only attention looks at
-    other tokens. Of an integrator that does so too (`tokens_apart` is False), or that evaluates its
-    fields in a program of its own, such as a loop, nothing is kept: each token is drawn from the
-    whole window.
+    other tokens. Of an integrator that does so too, which is tried here whatever `tokens_apart`
+    says, or that evaluates its fields in a program of its own, such as a loop, nothing is kept:
+    each token is drawn from the whole window.
 
     Past the context, `past` says how the window moves on:
 
@@ -66,6 +67,7 @@ def generate(
     context, vocabulary = model.config.context, model.config.vocabulary
     kept = vocabulary if top_k is None else min(top_k, vocabulary)
     graphdef, state = nnx.split(model)
+    apart = model.integrator.tokens_apart and length > 0 and tokens_apart(graphdef, state)
     whole = np.asarray(tokens, np.int32)
     prompt, filled = whole.shape[1], min(whole.shape[1], context)
     while (number := whole.shape[1] - prompt) < length:
@@ -76,7 +78,7 @@ def generate(
         count = min(length - number, context if slides else context + 1 - filled)
         window = np.zeros((len(whole), context + 1), np.int32)
         window[:, :filled] = whole[:, -filled:]
-        drawn = (_slid if slides else _filled)(
+        drawn = (_slid if slides else functools.partial(_filled, apart=apart))(
             graphdef,
             state,
             window,
@@ -92,7 +94,7 @@ def generate(
     return whole[:, prompt:]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 8))
+@functools.partial(jax.jit, static_argnums=(0, 8), static_argnames="apart")
 def _filled(
     graphdef: Any,
     state: Any,
@@ -103,17 +105,19 @@ def _filled(
     temperature: Any,
     seed: Any,
     kept: int,
+    *,
+    apart: bool,
 ) -> Int[Array, "batch room"]:
     """Return the tokens that follow the `filled` ones of a window; of its width, `count` are drawn.
 
     `number` is that of the first new token. The window has room for one token more than can be
-    encoded.
+    encoded. Keys and values are kept where tokens are `apart`.
     """
     model: Any = nnx.merge(graphdef, state)
     batch = len(window)
     draw = _draws(batch, temperature, seed, kept)
     chunk = chunk_of(model)
-    cache = empty_cache(model, batch)
+    cache = empty_cache(model, batch) if apart else None
 
     def read(chunks: Any, cache: Any) -> Any:
         start = chunks * chunk

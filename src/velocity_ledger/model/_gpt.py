@@ -21,6 +21,7 @@ from velocity_ledger.model._flops import flops_per_token
 from velocity_ledger.model._keys import PathKeys, fold_in_name
 from velocity_ledger.model._linear import linear
 from velocity_ledger.model._norm import norm
+from velocity_ledger.model._product import product
 from velocity_ledger.model._scale import Scale
 from velocity_ledger.model._unit_weights import unit_weights
 from velocity_ledger.record import Recorder
@@ -153,10 +154,15 @@ class GPT(nnx.Module):
             prepare=mixing if self.config.value_residual else None,
         )
         y = x if self.norm is None else self.norm(x)
-        logits = self.token.attend(y) if self.head is None else self.head(y)
+        logits = self._tied(y) if self.head is None else self.head(y)
         if self.logit_scale is not None:
             logits = logits * self.logit_scale().astype(logits.dtype)
         return logits if record is None else (logits, recorded)
+
+    def _tied(self, y: Any) -> Any:
+        table, flat = self.token.embedding[...], y.reshape(-1, y.shape[-1])
+        logits = product("ti,vi->tv", flat, table, self.config.precision)
+        return logits.reshape(*y.shape[:-1], -1)
 
     def _first_attention(self) -> Any:
         if not self.config.scan:

@@ -10,6 +10,7 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from velocity_ledger.model._config import ModelConfig, Precision
+from velocity_ledger.model._device import platform
 from velocity_ledger.model._keys import PathKeys
 from velocity_ledger.model._product import product
 
@@ -30,7 +31,7 @@ class Linear(nnx.Linear):
         del out_sharding
         kernel, flat = self.kernel[...], inputs.reshape(-1, inputs.shape[-1])
         tall = len(flat) > kernel.shape[1] < kernel.shape[0]
-        if tall and self.computed_in != "bf16":
+        if tall and self.computed_in != "bf16" and platform() == "cpu":
             # The fence keeps the compiler from undoing it.
             across = jax.lax.optimization_barrier(kernel.T)
             y = product("ti,oi->to", flat, across, self.computed_in)
@@ -41,9 +42,15 @@ class Linear(nnx.Linear):
 
 
 def together(
-    maps: Sequence[Linear], inputs: Float[Array, "tokens inputs"]
+    maps: Sequence[Any], inputs: Float[Array, "tokens inputs"]
 ) -> list[Float[Array, "tokens outputs"]]:
-    """Apply several maps to the same inputs, as one product: quicker than one after the other."""
+    """Apply several maps to the same inputs, as one product: quicker than one after the other.
+
+    Whatever else stands in the place of one is called.
+    """
+    own = any(type(m) is not Linear for m in maps)
+    if own or len({(m.computed_in, m.bias is None) for m in maps}) > 1:
+        return [m(inputs) for m in maps]
     kernel = jnp.concatenate([m.kernel[...] for m in maps], 1)
     y = product("ti,io->to", inputs, kernel, maps[0].computed_in)
     biases = [m.bias[...] for m in maps if m.bias is not None]

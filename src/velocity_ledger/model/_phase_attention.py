@@ -1,5 +1,6 @@
 """SympFormer's attention: a field that pushes the stream and its momentum at once."""
 
+import functools
 from typing import Any
 
 import jax
@@ -10,6 +11,8 @@ from jaxtyping import Array, Float
 from velocity_ledger.model._keys import PathKeys
 
 _STD = 0.02
+# Else a device may round what it multiplies.
+_einsum = functools.partial(jnp.einsum, precision="highest")
 
 
 class PhaseAttention(nnx.Module):
@@ -54,8 +57,8 @@ class PhaseAttention(nnx.Module):
         x = x if self.norm is None else self.norm(x)
         a, v = self.coupling[...].astype(x.dtype), self.value[...].astype(x.dtype)
         time = x.shape[-2]
-        scores = jnp.tril(jnp.einsum("...id,de,...je->...ij", x, a, x))
-        products = jnp.tril(jnp.einsum("...id,...jd->...ij", p, p))
-        f = jnp.einsum("...ij,...jd->...id", scores, p) / time
-        g = -jnp.einsum("...ij,...je,ed->...id", products, x, a) / time
-        return jnp.concatenate([f, g + jnp.einsum("...je,de->...jd", x, v)], -1)
+        scores = jnp.tril(_einsum("...id,de,...je->...ij", x, a, x))
+        products = jnp.tril(_einsum("...id,...jd->...ij", p, p))
+        f = _einsum("...ij,...jd->...id", scores, p) / time
+        g = -_einsum("...ij,...je,ed->...id", products, x, a) / time
+        return jnp.concatenate([f, g + _einsum("...je,de->...jd", x, v)], -1)
