@@ -37,7 +37,7 @@ def made(integrator, **changes):
 def both(graph, state, ids, begun):
     """Logits of the window, and those of it column by column after a chunk of `begun` tokens."""
     net, found = nnx.merge(graph, state), []
-    cache = empty_cache(net, len(ids))
+    cache: Any = empty_cache(net, len(ids))
     if begun:
         logits, cache = extend(net, ids[:, :begun], 0, cache)
         found.append(logits)

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 from flax import nnx
-from jax.extend.core import ClosedJaxpr, Jaxpr
 
 import velocity_ledger as vl
 from model.test_blocks import CASES, DEEP, SMALL
@@ -23,13 +22,9 @@ def dots(program: Any) -> Iterator[Any]:
     for equation in program.eqns:
         if equation.primitive.name == "dot_general":
             yield equation
-        for leaf in jax.tree.leaves(
-            equation.params, is_leaf=lambda p: isinstance(p, Jaxpr | ClosedJaxpr)
-        ):
-            if isinstance(leaf, ClosedJaxpr):
-                yield from dots(leaf.jaxpr)
-            elif isinstance(leaf, Jaxpr):
-                yield from dots(leaf)
+        for inner in jax.tree.leaves(equation.params, is_leaf=lambda p: hasattr(p, "eqns")):
+            if hasattr(inner, "eqns"):
+                yield from dots(inner)
 
 
 def settings(program: Any) -> tuple[set[Any], int]:
