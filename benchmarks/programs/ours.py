@@ -95,16 +95,15 @@ class Training:
 
     def drawn(self) -> np.ndarray:
         """Where the windows of the next steps begin."""
-        from velocity_ledger.corpus import window_starts
+        from velocity_ledger.corpus import window_starts_of
 
-        for i in range(self.chunk):
-            self.starts[i] = window_starts(
-                len(self.ids),
-                batch=self.shape.batch,
-                context=self.shape.context,
-                seed=self.seed,
-                step=self.done + i,
-            )
+        self.starts[: self.chunk] = window_starts_of(
+            len(self.ids),
+            batch=self.shape.batch,
+            context=self.shape.context,
+            seed=self.seed,
+            steps=range(self.done, self.done + self.chunk),
+        )
         return self.starts.copy()
 
     def arguments(self) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from velocity_ledger.corpus import windows
+from velocity_ledger.corpus import window_starts, window_starts_of, windows
 from velocity_ledger.errors import UserError
 
 words = st.integers(0, 2**32 - 1) | st.sampled_from([0, 1, 4295, 5000, 2**31, 2**32 - 1])
@@ -118,3 +118,18 @@ def test_too_few_characters_name_the_largest_context(length: int) -> None:
 def test_numbers_out_of_range_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="got"):
         windows(LONG, **({"batch": 1, "context": 1, "seed": 0, "step": 0} | wrong))
+
+
+@given(
+    seed=st.integers(0, 2**64 - 1), first=st.integers(0, 2**64 - 10), batch=st.integers(1, 9),
+    length=st.sampled_from([30, 5_000_000, 2**40]),
+)  # fmt: skip
+def test_several_steps_at_once_are_each_its_own_generator(seed, first, batch, length) -> None:
+    sizes = {"batch": batch, "context": 7, "seed": seed}
+    found = window_starts_of(length, steps=range(first, first + 5), **sizes)
+    assert found.shape == (5, batch)
+    for row, step in zip(found, range(first, first + 5), strict=True):
+        raw = np.random.Philox(key=np.array([seed, step], np.uint64)).random_raw(batch)
+        assert row.tolist() == [int(r) * (length - 7) >> 64 for r in raw]
+        assert row.tolist() == window_starts(length, step=step, **sizes).tolist()
+    assert window_starts_of(length, steps=range(first, first), **sizes).shape == (0, batch)

@@ -8,4 +8,8 @@ from velocity_ledger.corpus._load import (
     load_corpus as load_corpus,
 )
 from velocity_ledger.corpus._vocabulary import Vocabulary as Vocabulary
-from velocity_ledger.corpus._windows import window_starts as window_starts, windows as windows
+from velocity_ledger.corpus._windows import (
+    window_starts as window_starts,
+    window_starts_of as window_starts_of,
+    windows as windows,
+)

@@ -18,7 +18,7 @@ import optax
 from flax import nnx
 from jaxtyping import Int
 
-from velocity_ledger.corpus import window_starts, windows
+from velocity_ledger.corpus import window_starts_of, windows
 from velocity_ledger.errors import UserError
 from velocity_ledger.model import with_numbers
 from velocity_ledger.telemetry import measure
@@ -355,14 +355,13 @@ class Loop:
     def starts(self, count: int) -> Int[np.ndarray, "longest batch"]:
         """Where the windows of the next steps begin."""
         starts = np.zeros((LONGEST, self.config.batch), np.int32)
-        for i in range(count):
-            starts[i] = window_starts(
-                len(self.data.train),
-                batch=self.config.batch,
-                context=self.context,
-                seed=self.seed,
-                step=self.step + i,
-            )
+        starts[:count] = window_starts_of(
+            len(self.data.train),
+            batch=self.config.batch,
+            context=self.context,
+            seed=self.seed,
+            steps=range(self.step, self.step + count),
+        )
         return starts
 
     def waiting(self) -> int:

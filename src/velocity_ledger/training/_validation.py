@@ -46,7 +46,8 @@ def validation_batches(
     The whole split is cut into windows that do not overlap, so every token but the first is
     predicted once; the last window and the last batch are filled up and masked.
 
-    They are worked on in pieces of as many windows as training takes at a time.
+    They are worked on in pieces of as many windows as training takes at a time. The loss is that of
+    whole batches up to rounding: products of matrices with fewer rows are summed in another order.
 
     Raises `UserError` where the split is too short.
     """
