@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 import pathlib
 import resource
@@ -10,12 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import orbax.checkpoint as ocp
 import pytest
 
 from training.tiny import assert_same
 from velocity_ledger.errors import UserError
 from velocity_ledger.training import Checkpoints
-from velocity_ledger.training._checkpoint import KEEP
+from velocity_ledger.training._checkpoint import KEEP, _named
 
 # Where a restore fails, the other reads it had begun report to its closed event loop, some tests
 # later; that is the storage library's noise, and nothing of ours.
@@ -60,6 +62,32 @@ def test_what_is_saved_comes_back_bit_for_bit(checkpoints: Checkpoints) -> None:
     assert_same(checkpoints.history(3), HISTORY)
     state = checkpoints.state(3)
     assert state["best_val"] == 0.1 + 0.2 and state["best_step"] is None and state["step"] == 3
+
+
+def test_a_checkpoint_of_an_array_a_leaf_is_read(checkpoints: Checkpoints) -> None:
+    """What earlier versions wrote."""
+    checkpoints.save(3, trees(), HISTORY, STATE)
+    folder = checkpoints.path(3)
+    leaves = {
+        name: {key: leaf for key, leaf in _named(tree).items() if leaf.size}
+        for name, tree in trees().items()
+    }
+    shutil.rmtree(folder / "arrays")
+    with ocp.StandardCheckpointer() as checkpointer:
+        checkpointer.save(folder / "arrays", leaves)
+    state = json.loads((folder / "state.json").read_text())
+    assert state.pop("end_to_end")
+    (folder / "state.json").write_text(json.dumps(state))
+    assert_same(plain(checkpoints.restore(3, trees(2))), plain(trees()))
+
+
+def test_every_leaf_comes_back_on_memory_of_its_own(checkpoints: Checkpoints) -> None:
+    many = {"params": {str(i): jnp.full((3, 5), float(i)) for i in range(40)}}
+    checkpoints.save(1, many, HISTORY, STATE)
+    found = checkpoints.restore(1, many)
+    pointers = {leaf.unsafe_buffer_pointer() for leaf in jax.tree.leaves(found)}
+    assert len(pointers) == 40
+    assert_same(found, many)
 
 
 def test_a_relative_folder_works(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,8 @@ class Checkpoints:
     """The checkpoints of one run in one folder, `step_00000250/` and so on.
 
     One is written under another name and renamed when all of it is on disk, so a folder of that
-    name is whole. Inside: `arrays/` (orbax: named trees of arrays), `history.npz`, `state.json`.
+    name is whole. Inside: `arrays/` (orbax: of each tree one array a type, its leaves end to end),
+    `history.npz`, `state.json`, which names the leaves in their order.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
@@ -83,14 +84,15 @@ class Checkpoints:
                 shutil.rmtree(aside)
             aside.mkdir(parents=True)
             named = {name: _named(tree) for name, tree in trees.items()}
-            filled = {n: {k: v for k, v in t.items() if v.size} for n, t in named.items()}
+            ends = {name: _end_to_end(tree) for name, tree in named.items()}
             with _quiet(), ocp.StandardCheckpointer() as checkpointer:
-                checkpointer.save(aside / "arrays", filled)
+                checkpointer.save(aside / "arrays", ends)
                 checkpointer.wait_until_finished()
             with open(aside / "history.npz", "wb") as file:
                 np.savez(file, allow_pickle=False, **history)
             described = {name: _described(tree) for name, tree in named.items()}
-            text = json.dumps({**state, "step": step, "arrays": described}, allow_nan=False)
+            said = {**state, "step": step, "arrays": described, "end_to_end": True}
+            text = json.dumps(said, allow_nan=False)
             (aside / "state.json").write_text(text, encoding="utf-8")
             _sync(aside)
             os.rename(aside, self.path(step))
@@ -136,20 +138,19 @@ class Checkpoints:
         Raises `UserError` where what was saved has other names, shapes or types.
         """
         with self.reading(step):
-            saved = self.state(step)["arrays"]
+            state = self.state(step)
+            saved = state["arrays"]
         named = {name: _named(tree) for name, tree in like.items()}
         for name, tree in named.items():
             _compare(name, saved.get(name, {}), _described(tree))
-        target = {
-            name: {
-                key: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding)
-                for key, leaf in tree.items()
-                if leaf.size
-            }
-            for name, tree in named.items()
-        }
+        # In those of earlier versions every leaf is an array of its own.
+        apart = not state.get("end_to_end", False)
+        form = _leaves if apart else _ends
+        target = {name: form(tree) for name, tree in named.items()}
         with self.reading(step), _quiet(), ocp.StandardCheckpointer() as checkpointer:
             found = checkpointer.restore(self.path(step) / "arrays", target)
+            if not apart:
+                found = {n: _cut(found[n], list(saved[n]), tree) for n, tree in named.items()}
         return {name: _unnamed(tree, found[name]) for name, tree in like.items()}
 
     @contextlib.contextmanager
@@ -197,6 +198,51 @@ def _unnamed(like: Any, named: Mapping[str, jax.Array]) -> Any:
 
     leaves, structure = jax.tree.flatten(like)
     return structure.unflatten(map(one, _names(like), leaves))
+
+
+def _end_to_end(named: Mapping[str, jax.Array]) -> dict[str, np.ndarray]:
+    """The leaves of each type as one array: a file system takes a few large ones much sooner."""
+    by_type: dict[str, list[np.ndarray]] = {}
+    for leaf in named.values():
+        if leaf.size:
+            by_type.setdefault(str(leaf.dtype), []).append(np.asarray(leaf).ravel())
+    return {name: np.concatenate(leaves) for name, leaves in by_type.items()}
+
+
+def _cut(ends: Mapping[str, Any], order: list[str], like: Mapping[str, jax.Array]) -> Any:
+    """The leaves again, each on its own memory and where that of `like` is."""
+    begin = dict.fromkeys(ends, 0)
+    whole = {name: np.asarray(end) for name, end in ends.items()}
+    found = {}
+    for name in order:
+        leaf = like[name]
+        if leaf.size:
+            kind = str(leaf.dtype)
+            part = whole[kind][begin[kind] : begin[kind] + leaf.size].reshape(leaf.shape)
+            begin[kind] += leaf.size
+            found[name] = jax.device_put(jnp.array(part), leaf.sharding)
+    return found
+
+
+def _ends(named: Mapping[str, jax.Array]) -> dict[str, Any]:
+    """The shapes of what `_end_to_end` gives."""
+    sizes: dict[str, int] = {}
+    for leaf in named.values():
+        if leaf.size:
+            sizes[str(leaf.dtype)] = sizes.get(str(leaf.dtype), 0) + leaf.size
+    here = jax.sharding.SingleDeviceSharding(jax.local_devices(backend="cpu")[0])
+    return {
+        name: jax.ShapeDtypeStruct((size,), jnp.dtype(name), sharding=here)
+        for name, size in sizes.items()
+    }
+
+
+def _leaves(named: Mapping[str, jax.Array]) -> dict[str, Any]:
+    return {
+        name: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding)
+        for name, leaf in named.items()
+        if leaf.size
+    }
 
 
 def _described(named: Mapping[str, jax.Array]) -> dict[str, str]:
