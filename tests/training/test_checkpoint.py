@@ -117,6 +117,14 @@ def test_half_a_save_is_never_seen_and_is_removed(checkpoints: Checkpoints) -> N
     assert not left.exists() and checkpoints.steps() == [1]
 
 
+def test_what_a_save_did_not_come_to_remove_is_removed(checkpoints: Checkpoints) -> None:
+    for step in (1, 2):
+        checkpoints.save(step, {"params": jnp.ones(2)}, HISTORY, STATE)
+    shutil.copytree(checkpoints.path(2), checkpoints.path(3))
+    checkpoints.prepare()
+    assert checkpoints.steps() == [2, 3]
+
+
 def test_an_unwritable_folder_is_refused(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot write checkpoints"):

@@ -57,6 +57,7 @@ class Checkpoints:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_ASIDE}*"):
                 shutil.rmtree(left)
+            self._forget()
             trial = self.folder / f"{_ASIDE}trial"
             trial.mkdir()
             (trial / "file").write_bytes(b"velocity ledger")
@@ -108,6 +109,9 @@ class Checkpoints:
                 f"could not save step {step} to {self.folder} ({_reason(error)}); {last}: "
                 "free some space or mend the folder, then resume"
             ) from error
+        self._forget()
+
+    def _forget(self) -> None:
         for old in self.steps()[:-KEEP]:
             shutil.rmtree(self.path(old), ignore_errors=True)
 
