@@ -57,7 +57,7 @@ def all_finite(tree: Any) -> jax.Array:
     return jnp.all(jnp.array([jnp.all(jnp.isfinite(x)) for x in floating] or [True]))
 
 
-LONGEST = 64
+LONGEST = 128
 """The most steps that one call of the compiled program takes."""
 
 
