@@ -73,7 +73,7 @@ class Training:
             optimizer,
             training_steps,
         )
-        from velocity_ledger.training._step import placed, strong
+        from velocity_ledger.training._leaves import placed, strong
 
         self.shape = Shape(**shape)
         self.chunk = 1 if jax.default_backend() == "cpu" else LONGEST

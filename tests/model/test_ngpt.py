@@ -19,8 +19,9 @@ from velocity_ledger.model import BLOCKS, rotate, unit_weights
 from velocity_ledger.model._scale import Scale
 from velocity_ledger.model._unit_weights import AXES
 from velocity_ledger.training import Data, TrainingConfig, train
+from velocity_ledger.training._leaves import placed, strong
 from velocity_ledger.training._optimizer import optimizer, schedule
-from velocity_ledger.training._step import dropout_root, placed, strong
+from velocity_ledger.training._step import dropout_root
 
 # No two sizes are equal, so that a norm along the wrong axis cannot pass for the right one.
 CONFIG = vl.ModelConfig(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from velocity_ledger.model import _device
+from velocity_ledger.machine import _device
 from velocity_ledger.model._product import product
 
 FORMS = {
@@ -114,12 +114,3 @@ def test_tf32_rounds_on_gpus_alone(
     a = jnp.ones((3, 3))
     (dot,) = jax.make_jaxpr(lambda a: product("ti,io->to", a, a, "tf32"))(a).eqns
     assert {p.name for p in dot.params["precision"] or (jax.lax.Precision.DEFAULT,)} == {precision}
-
-
-def test_a_program_is_for_the_device_that_jax_was_told() -> None:
-    (first,) = jax.devices("cpu")[:1]
-    for chosen in (None, first, "cpu"):
-        with jax.default_device(chosen):
-            assert _device.device() == first and _device.platform() == "cpu"
-    with jax.default_device(first):
-        assert _device.device() is first

@@ -9,8 +9,8 @@ import pytest
 from training.tiny import CONFIG, Tiny, make_data
 from velocity_ledger.training import TrainingConfig, optimizer
 from velocity_ledger.training._clock import Clock
+from velocity_ledger.training._loop import CALL_SECONDS, IN_FLIGHT, Loop
 from velocity_ledger.training._step import LONGEST
-from velocity_ledger.training._train import CALL_SECONDS, IN_FLIGHT, Loop
 
 LONG = TrainingConfig(
     **{"steps": 10**6, "batch": 4, "val_every": 10**6, "checkpoint_every": 10**6},

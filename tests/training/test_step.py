@@ -21,7 +21,8 @@ from velocity_ledger.training import (
     optimizer,
     training_steps,
 )
-from velocity_ledger.training._step import copied, dropout_root, placed, strong
+from velocity_ledger.training._leaves import copied, placed, strong
+from velocity_ledger.training._step import dropout_root
 
 ROOT = dropout_root(0)
 NO_DROPOUT = TinyConfig(dropout=0.0)

@@ -10,7 +10,7 @@ from training.tiny import CONFIG, Tiny, TinyConfig, make_data
 from velocity_ledger.integrators import ledger
 from velocity_ledger.model import GPT, ModelConfig
 from velocity_ledger.training import LONGEST, train
-from velocity_ledger.training._train import Loop
+from velocity_ledger.training._loop import Loop
 
 DATA = make_data()
 # Intervals that no common number of steps divides; the run ends off all of them.

@@ -37,7 +37,7 @@ from velocity_ledger.training import (
     train,
     validation_batches,
 )
-from velocity_ledger.training._train import Loop
+from velocity_ledger.training._loop import Loop
 
 DATA = make_data()
 
@@ -455,7 +455,7 @@ def test_the_ids_are_hashed_once_a_run(
             hashed.append(len(data))
             return hashlib.sha256(data)
 
-    monkeypatch.setattr("velocity_ledger.training._train.hashlib", Counted)
+    monkeypatch.setattr("velocity_ledger.training._identity.hashlib", Counted)
     run(tmp_path)
     assert sorted(hashed) == [4 * len(DATA.val), 4 * len(DATA.train)]
 

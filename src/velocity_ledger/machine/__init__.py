@@ -1,4 +1,4 @@
-"""What a process asks of its machine before it computes: memory, and what it compiled before.
+"""What a process asks of its machine: memory, what it compiled before, and where it computes.
 
 Importing the package asks for nothing. The command line asks for its own process; a program of
 your own calls these functions, or does without.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         compile_cache_environment as compile_cache_environment,
         keep_compiled as keep_compiled,
     )
+    from velocity_ledger.machine._device import device as device, platform as platform
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
@@ -33,7 +34,9 @@ __getattr__, __dir__, __all__ = lazy(
         "cache_folder": "_cache_folder",
         "compile_cache": "_compile_cache",
         "compile_cache_environment": "_compile_cache",
+        "device": "_device",
         "keep_compiled": "_compile_cache",
+        "platform": "_device",
         "start_anew": "_allocator",
     },
 )

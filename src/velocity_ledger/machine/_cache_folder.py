@@ -9,7 +9,7 @@ def cache_folder() -> Path:
 
     It need not be there yet.
     """
-    import pooch  # waits for a use: most commands keep nothing
+    import platformdirs  # waits for a use: most commands keep nothing
 
     given = os.environ.get("VELOCITY_LEDGER_CACHE")
-    return Path(given or pooch.os_cache("velocity-ledger")).expanduser()
+    return Path(given or platformdirs.user_cache_dir("velocity-ledger")).expanduser()

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from velocity_ledger.integrators import Parameter
+from velocity_ledger.machine import platform
 from velocity_ledger.model._cached_attention import Asking, Past, Writing
-from velocity_ledger.model._device import platform
 
 if TYPE_CHECKING:
     from velocity_ledger.model._gpt import GPT

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from velocity_ledger.machine import device
 from velocity_ledger.model._config import Precision
-from velocity_ledger.model._device import device
 from velocity_ledger.model._dropout import select
 from velocity_ledger.model._product import product
 

@@ -9,8 +9,8 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float
 
+from velocity_ledger.machine import platform
 from velocity_ledger.model._config import ModelConfig, Precision
-from velocity_ledger.model._device import platform
 from velocity_ledger.model._keys import PathKeys
 from velocity_ledger.model._product import product
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from velocity_ledger.machine import platform
 from velocity_ledger.model._config import Precision
-from velocity_ledger.model._device import platform
 
 
 def product(

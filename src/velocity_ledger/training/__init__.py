@@ -36,12 +36,7 @@ if TYPE_CHECKING:
         Tracker as Tracker,
         WandbTracker as WandbTracker,
     )
-    from velocity_ledger.training._train import (
-        Data as Data,
-        Run as Run,
-        Snapshot as Snapshot,
-        train as train,
-    )
+    from velocity_ledger.training._train import train as train
     from velocity_ledger.training._validation import (
         ValidationBatches as ValidationBatches,
         evaluate as evaluate,
@@ -54,7 +49,7 @@ __getattr__, __dir__, __all__ = lazy(
         "Anneal": "_anneal",
         "Batching": "_step",
         "Checkpoints": "_checkpoint",
-        "Data": "_train",
+        "Data": "_run",
         "History": "_history",
         "JsonlTracker": "_trackers",
         "LEARNED": "_history",
@@ -62,11 +57,11 @@ __getattr__, __dir__, __all__ = lazy(
         "NullTracker": "_trackers",
         "Progress": "_progress",
         "RichProgress": "_progress",
-        "Run": "_train",
+        "Run": "_run",
         "SHAPES": "_anneal",
         "Seed": "_stacked",
         "SilentProgress": "_progress",
-        "Snapshot": "_train",
+        "Snapshot": "_run",
         "TensorBoardTracker": "_trackers",
         "Tracker": "_trackers",
         "TrainingConfig": "_config",

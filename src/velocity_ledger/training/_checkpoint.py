@@ -16,6 +16,7 @@ import numpy as np
 import orbax.checkpoint as ocp
 
 from velocity_ledger.errors import UserError
+from velocity_ledger.training._leaves import is_key, numbers
 
 KEEP = 2
 """Whole checkpoints kept; older ones are removed after each save."""
@@ -171,15 +172,6 @@ class Checkpoints:
             ) from error
 
 
-def _plain(leaf: Any) -> jax.Array:
-    array = jnp.asarray(leaf)
-    return jax.random.key_data(array) if _is_key(array) else array
-
-
-def _is_key(array: jax.Array) -> bool:
-    return jnp.issubdtype(array.dtype, jax.dtypes.prng_key)
-
-
 def _names(tree: Any) -> list[str]:
     paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(tree)]
     names = [jax.tree_util.keystr(path, simple=True, separator=".") for path in paths]
@@ -189,14 +181,14 @@ def _names(tree: Any) -> list[str]:
 
 
 def _named(tree: Any) -> dict[str, jax.Array]:
-    return dict(zip(_names(tree), map(_plain, jax.tree.leaves(tree)), strict=True))
+    return dict(zip(_names(tree), map(numbers, jax.tree.leaves(tree)), strict=True))
 
 
 def _unnamed(like: Any, named: Mapping[str, jax.Array]) -> Any:
     def one(name: str, leaf: Any) -> Any:
         if not leaf.size:
             return leaf
-        if _is_key(leaf):
+        if is_key(leaf):
             return jax.random.wrap_key_data(named[name], impl=jax.random.key_impl(leaf))
         return named[name]
 

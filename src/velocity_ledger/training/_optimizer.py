@@ -66,6 +66,11 @@ def _adamw(
     )
 
 
+def rule_for(model: Any, config: TrainingConfig) -> optax.GradientTransformation:
+    """Return `optimizer` for a model, which may name what the decay leaves alone."""
+    return optimizer(config, getattr(model, "undecayed", frozenset()))
+
+
 class _Rate(NamedTuple):
     rate: Array
 

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from velocity_ledger.machine import platform
+
 CPU_TOKENS = 1024
 """What a CPU's cache holds of a small model's activations is about that of so many tokens."""
 
@@ -21,7 +23,7 @@ def microbatch(asked: int | None, batch: int, context: int) -> int:
     """
     if asked is not None:
         return asked
-    if jax.default_backend() != "cpu":
+    if platform() != "cpu":
         return batch
     most = min(batch, max(1, CPU_TOKENS // context))
     divisor = max(n for n in range(1, most + 1) if batch % n == 0)

@@ -15,13 +15,16 @@ from velocity_ledger.errors import UserError
 from velocity_ledger.training._anneal import Anneal
 from velocity_ledger.training._checkpoint import Checkpoints
 from velocity_ledger.training._config import TrainingConfig
-from velocity_ledger.training._optimizer import optimizer as published_optimizer
+from velocity_ledger.training._leaves import numbers
+from velocity_ledger.training._loop import Loop
+from velocity_ledger.training._optimizer import rule_for
 from velocity_ledger.training._pieces import microbatch
 from velocity_ledger.training._progress import Progress, SilentProgress
+from velocity_ledger.training._run import Data, Run, Snapshot
 from velocity_ledger.training._signals import stop_signals
 from velocity_ledger.training._step import Batching, training_steps
 from velocity_ledger.training._trackers import Tracker
-from velocity_ledger.training._train import Data, Loop, Run, Snapshot, tell_warmup, to_stderr
+from velocity_ledger.training._train import tell_warmup, to_stderr
 
 
 @dc.dataclass(frozen=True)
@@ -80,18 +83,16 @@ def train_stacked(
     with contextlib.ExitStack() as stack:
         if should_stop is None:
             should_stop = stack.enter_context(stop_signals())
-        undecayed = getattr(seeds[0].model, "undecayed", frozenset())
-        rule = optimizer or published_optimizer(config, undecayed)
-        loops = []
+        rule = optimizer or rule_for(seeds[0].model, config)
+        loops: list[Loop] = []
         for seed in seeds:
-            loop = Loop(seed.model, data, config, seed.seed, rule, anneal, stop_after)
+            ids = loops[0].ids if loops else None
+            loop = Loop(seed.model, data, config, seed.seed, rule, anneal, stop_after, ids)
             loop.trackers, loop.on_save = tuple(seed.trackers), seed.on_save
             loop.progress = _OnlyBusy(shown)
             loops.append(loop)
         _check_alike(loops)
         for seed, loop in zip(seeds, loops, strict=True):
-            # One copy on the device serves all.
-            loop.ids = loops[0].ids
             if seed.folder is not None:
                 loop.open(Checkpoints(seed.folder / "checkpoint"), resume)
         if optimizer is None and any(loop.step == 0 for loop in loops):
@@ -261,9 +262,4 @@ def _equal(a: Any, b: Any) -> bool:
     if jax.tree.structure(a) != jax.tree.structure(b):
         return False
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    return all(np.array_equal(_plain(x), _plain(y), equal_nan=False) for x, y in pairs)
-
-
-def _plain(leaf: Any) -> np.ndarray:
-    is_key = jax.numpy.issubdtype(jax.numpy.result_type(leaf), jax.dtypes.prng_key)
-    return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+    return all(np.array_equal(numbers(x), numbers(y), equal_nan=False) for x, y in pairs)

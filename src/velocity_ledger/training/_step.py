@@ -13,6 +13,7 @@ from flax import nnx
 from velocity_ledger.errors import UserError
 from velocity_ledger.model import fold_in_name
 from velocity_ledger.training._gradient import loss_and_gradient, loss_in_pieces
+from velocity_ledger.training._leaves import strong
 
 
 def dropout_root(seed: int) -> jax.Array:
@@ -21,40 +22,6 @@ def dropout_root(seed: int) -> jax.Array:
     A name is folded in first, so that dropout shares no bits with another use of the seed.
     """
     return fold_in_name(jax.random.key(seed), "dropout")
-
-
-def strong(tree: Any) -> Any:
-    """Give every leaf a definite type: a weakly typed one would be compiled for twice."""
-
-    def one(leaf: Any) -> Any:
-        array = jnp.asarray(leaf)
-        if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
-            return array
-        return jnp.asarray(array, dtype=array.dtype)
-
-    return jax.tree.map(one, tree)
-
-
-def placed(tree: Any) -> Any:
-    """Copy every leaf to its own place, so that donating it touches nobody else's array.
-
-    Restored arrays are bound to their device; fresh ones must be too, or the two would not run
-    the same program.
-    """
-    return jax.tree.map(lambda leaf: jax.device_put(jnp.copy(leaf), leaf.sharding), tree)
-
-
-@jax.jit
-def copied(tree: Any) -> Any:
-    """`placed` for leaves that have their place, in one program."""
-    return jax.tree.map(jnp.copy, tree)
-
-
-@jax.jit
-def all_finite(tree: Any) -> jax.Array:
-    """Whether no floating leaf holds a NaN or an infinity."""
-    floating = [x for x in jax.tree.leaves(tree) if jnp.issubdtype(x.dtype, jnp.inexact)]
-    return jnp.all(jnp.array([jnp.all(jnp.isfinite(x)) for x in floating] or [True]))
 
 
 LONGEST = 128
