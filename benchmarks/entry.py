@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from velocity_ledger.errors import UserError
@@ -27,6 +28,13 @@ def positive(word: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, got {word}")
     return value
+
+
+def existing(word: str) -> Path:
+    """A path at which there is something."""
+    if not Path(word).exists():
+        raise argparse.ArgumentTypeError(f"{word} does not exist")
+    return Path(word)
 
 
 def guarded(program: str, work: Callable[[], int]) -> int:

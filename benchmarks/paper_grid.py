@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine, words
-from benchmarks.entry import Parser, guarded, positive
+from benchmarks.entry import Parser, existing, guarded, positive
 from benchmarks.grid_times import Session, Times, TurnClock
 from velocity_ledger._files import try_folder
 from velocity_ledger._table import aligned
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--text",
-        type=Path,
+        type=existing,
         help="a text file, a gzip file or a folder of text files; by default "
         f"{preset.corpus}, for which the first run needs a network",
     )

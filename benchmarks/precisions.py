@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from benchmarks.entry import Parser, guarded, positive
+from benchmarks.entry import Parser, existing, guarded, positive
 from velocity_ledger._files import try_folder, write_aside
 from velocity_ledger._table import aligned
 from velocity_ledger.experiment._config import PRESETS, ExperimentConfig
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--text",
-        type=Path,
+        type=existing,
         help=f"a text file, a gzip file or a folder of text files; default {preset.corpus}",
     )
     made.add_argument(

@@ -12,8 +12,10 @@ from typing import Any
 
 from benchmarks import figures, others, words
 from benchmarks.driver import ROOT
+from benchmarks.entry import Parser, guarded
 from benchmarks.parts import training
 from velocity_ledger._files import write_aside
+from velocity_ledger.errors import UserError
 
 README = ROOT / "README.md"
 INFORMATION = ("torch-products-fp32", "torch-products-bf16")
@@ -88,11 +90,18 @@ def put(page: str, made: str) -> str:
     """The page with `made` between its marks."""
     marks = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
     if not marks.search(page):
-        raise SystemExit(f"README.md has no {BEGIN} ... {END}")
+        raise UserError(f"README.md has no {BEGIN} ... {END}: put them where the table goes")
     return marks.sub(lambda _: f"{BEGIN}\n{made}\n{END}", page)
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
+    """Run the command, which has no options, and return its exit status."""
+    return guarded("readme", lambda: _run(arguments))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    told = "Write README's table of speed anew, from the runs kept as docs/bench-*.json."
+    Parser(prog="python -m benchmarks.readme", description=told).parse_args(arguments)
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in kept()]
     made = put(README.read_text(encoding="utf-8"), text(runs))
     write_aside(README, lambda path: path.write_text(made, encoding="utf-8"))
@@ -101,4 +110,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -69,3 +69,7 @@ def test_the_step_scales_begin_at_one_and_move(made):
 def test_a_mistake_is_one_line(capsys):
     assert precisions.main(["--steps", "none"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+    assert precisions.main(["--text", "none.txt"]) == 2
+    assert (
+        capsys.readouterr().err == "precisions: error: argument --text: none.txt does not exist\n"
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import readme
 from benchmarks.parts import training
+from velocity_ledger.errors import UserError
 
 RUNS = [json.loads(path.read_text(encoding="utf-8")) for path in readme.kept()]
 
@@ -47,5 +48,12 @@ def test_a_run_without_a_program_has_a_gap():
 
 
 def test_a_page_without_the_marks_is_told():
-    with pytest.raises(SystemExit, match=r"README\.md has no"):
+    with pytest.raises(UserError, match=r"README\.md has no"):
         readme.put("no marks", "table")
+
+
+def test_words_that_it_does_not_know_change_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(readme, "write_aside", lambda *given: pytest.fail("written"))
+    assert readme.main(["other.json"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert readme.main(["--help"]) == 0
