@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 
 import hypothesis
+import pytest
 
 # A suite started in the background inherits that SIGINT is ignored, and so would every command
 # that a test interrupts.
@@ -73,6 +74,7 @@ _MANY_PARTS = 20_000
 _finished = itertools.count(1)
 
 
+@pytest.hookimpl(trylast=True)  # What a test patched is as it was.
 def pytest_runtest_teardown():
     """Let compiled programs go before the system's limit on a process's pieces of memory.
 

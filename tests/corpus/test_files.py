@@ -187,8 +187,10 @@ def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def deny(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", deny)
-    assert refusal(path) == f"cannot read {path}: Permission denied"
+    with monkeypatch.context() as denied:
+        denied.setattr(Path, "read_bytes", deny)
+        said = refusal(path)
+    assert said == f"cannot read {path}: Permission denied"
 
 
 def test_an_unreadable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
