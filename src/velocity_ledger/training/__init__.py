@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         RichProgress as RichProgress,
         SilentProgress as SilentProgress,
     )
+    from velocity_ledger.training._run import Data as Data, Run as Run, Snapshot as Snapshot
     from velocity_ledger.training._signals import stop_signals as stop_signals
     from velocity_ledger.training._stacked import Seed as Seed, train_stacked as train_stacked
     from velocity_ledger.training._step import (
